@@ -1,0 +1,30 @@
+# For people. The build itself is meson; see docs/ARCHITECTURE.md.
+BUILD ?= build
+
+.PHONY: all deps demo test bench install lint format fuzz clean
+
+all: deps
+	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD)
+	@ninja -C $(BUILD)
+
+deps:
+	@tools/install-deps.sh build
+
+demo: all
+	@tools/demo.sh $(BUILD)
+
+test:
+	@tests/run.sh
+
+bench: all
+	@tools/install-deps.sh bench
+	@tests/bench/run.sh $(BUILD)
+
+install: all
+	meson install -C $(BUILD)
+
+format:
+	clang-format-14 -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]')
+
+clean:
+	rm -rf $(BUILD) build-asan build-clang build-fuzz

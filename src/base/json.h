@@ -1,0 +1,34 @@
+/* Streaming JSON writer. Commas, nesting and escaping are its business; a view only says what is
+ * where. Everything goes into a struct buf, which the caller prints. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+struct json {
+	struct buf *out;
+	unsigned depth;
+	uint64_t has_member; /* bit per depth: a comma is due */
+};
+
+void json_init(struct json *j, struct buf *out);
+/* key is NULL inside arrays and at top level. */
+void json_object(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_array(struct json *j, const char *key);
+void json_end_array(struct json *j);
+void json_str(struct json *j, const char *key, const char *text); /* NULL text → null */
+void json_str_n(struct json *j, const char *key, const char *bytes, size_t len);
+void json_u64(struct json *j, const char *key, uint64_t value);
+void json_i64(struct json *j, const char *key, int64_t value);
+/* Fixed number of decimals; NaN and infinity → null. */
+void json_f64(struct json *j, const char *key, double value, unsigned decimals);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+/* `key`: RFC 3339 text and `key_ns`: integer. */
+void json_time(struct json *j, const char *key, uint64_t ns);
+/* A value that is JSON already. */
+void json_raw(struct json *j, const char *key, const char *text, size_t len);

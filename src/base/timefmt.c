@@ -1,0 +1,259 @@
+#include "timefmt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "text.h"
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_real_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+uint64_t clock_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_boot_ns(void)
+{
+	return clock_ns(CLOCK_BOOTTIME);
+}
+
+uint64_t clock_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	struct tm tm;
+	time_t s = (time_t)(ns / NS_PER_S);
+
+	gmtime_r(&s, &tm);
+	size_t n = strftime(ret, TIMEFMT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret + n, TIMEFMT_MAX - n, ".%09" PRIu64 "Z", ns % NS_PER_S);
+	return ret;
+}
+
+static const char *timefmt_with(char ret[TIMEFMT_MAX], uint64_t ns, const char *format)
+{
+	struct tm tm;
+	time_t s = (time_t)(ns / NS_PER_S);
+
+	localtime_r(&s, &tm);
+	if (!strftime(ret, TIMEFMT_MAX, format, &tm))
+		ret[0] = '\0';
+	return ret;
+}
+
+const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	return timefmt_with(ret, ns, "%Y-%m-%d %H:%M:%S");
+}
+
+const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	return timefmt_with(ret, ns, "%H:%M:%S");
+}
+
+const char *timefmt_span(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	uint64_t s = ns / NS_PER_S;
+
+	if (ns < NS_PER_MS)
+		snprintf(ret, TIMEFMT_MAX, "%.1f us", (double)ns / 1e3);
+	else if (ns < NS_PER_S)
+		snprintf(ret, TIMEFMT_MAX, "%.1f ms", (double)ns / 1e6);
+	else if (s < 60)
+		snprintf(ret, TIMEFMT_MAX, "%.1f s", (double)ns / 1e9);
+	else if (s < 3600)
+		snprintf(ret, TIMEFMT_MAX, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(ret, TIMEFMT_MAX, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+	else
+		snprintf(ret, TIMEFMT_MAX, "%" PRIu64 " d %" PRIu64 " h", s / 86400, s / 3600 % 24);
+	return ret;
+}
+
+int timefmt_parse_duration(const char *text, uint64_t *ret_ns, struct err *err)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {
+		{ "ms", NS_PER_MS },      { "us", 1000 },           { "ns", 1 },
+		{ "s", NS_PER_S },        { "", NS_PER_S },         { "m", 60 * NS_PER_S },
+		{ "min", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S }, { "d", 86400 * NS_PER_S },
+	};
+	const char *p = text;
+	uint64_t whole, fraction = 0, scale = 1;
+
+	if (text_take_u64(&p, &whole) < 0)
+		return err_set(err, -EINVAL, "'%s' is not a duration: try 500ms, 5s, 2m, 12h",
+			       text);
+	if (*p == '.') {
+		for (p++; *p >= '0' && *p <= '9'; p++)
+			if (scale < NS_PER_S) {
+				fraction = fraction * 10 + (uint64_t)(*p - '0');
+				scale *= 10;
+			}
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(p, units[i].unit) != 0)
+			continue;
+		if (whole > UINT64_MAX / 2 / units[i].ns)
+			return err_set(err, -ERANGE, "'%s' is too long a duration", text);
+		uint64_t part =
+			(uint64_t)((double)fraction / (double)scale * (double)units[i].ns + 0.5);
+		*ret_ns = whole * units[i].ns + part;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "'%s' is not a duration: try 500ms, 5s, 2m, 12h", text);
+}
+
+/* ".123456" at *p as nanoseconds; moves *p behind it. */
+static uint64_t timefmt_fraction(const char **p)
+{
+	uint64_t ns = 0, unit = NS_PER_S / 10;
+
+	if (**p != '.' && **p != ',')
+		return 0;
+	for ((*p)++; **p >= '0' && **p <= '9'; (*p)++, unit /= 10)
+		ns += (uint64_t)(**p - '0') * unit;
+	return ns;
+}
+
+/* "Z", "+02:00", "-0530" at p: seconds east of UTC. */
+static bool timefmt_zone(const char *p, long *ret_offset_s)
+{
+	unsigned h, m;
+	int used = 0;
+
+	if (strcmp(p, "Z") == 0 || strcmp(p, "z") == 0) {
+		*ret_offset_s = 0;
+		return true;
+	}
+	if (*p != '+' && *p != '-')
+		return false;
+	if (sscanf(p + 1, "%2u:%2u%n", &h, &m, &used) != 2 || p[1 + used]) {
+		used = 0;
+		if (sscanf(p + 1, "%2u%2u%n", &h, &m, &used) != 2 || p[1 + used])
+			return false;
+	}
+	*ret_offset_s = (*p == '-' ? -1 : 1) * (long)(h * 3600 + m * 60);
+	return true;
+}
+
+static bool timefmt_fields_ok(const struct tm *tm)
+{
+	return tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 && tm->tm_mday <= 31 &&
+	       tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
+}
+
+static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	unsigned y, mo, d, h, mi, s = 0;
+	int used = 0;
+	char sep;
+
+	if (sscanf(text, "%4u-%2u-%2u%c%2u:%2u%n", &y, &mo, &d, &sep, &h, &mi, &used) != 6 ||
+	    (sep != ' ' && sep != 'T' && sep != 't'))
+		return false;
+	const char *p = text + used;
+	if (*p == ':' && sscanf(p, ":%2u%n", &s, &used) == 1)
+		p += used;
+	uint64_t frac = timefmt_fraction(&p);
+	tm.tm_year = (int)y - 1900;
+	tm.tm_mon = (int)mo - 1;
+	tm.tm_mday = (int)d;
+	tm.tm_hour = (int)h;
+	tm.tm_min = (int)mi;
+	tm.tm_sec = (int)s;
+	if (!timefmt_fields_ok(&tm))
+		return false;
+	long offset = 0;
+	time_t at;
+	if (!*p)
+		at = mktime(&tm);
+	else if (timefmt_zone(p, &offset))
+		at = timegm(&tm) - offset;
+	else
+		return false;
+	if (at < 0)
+		return false;
+	*ret_ns = (uint64_t)at * NS_PER_S + frac;
+	return true;
+}
+
+static bool timefmt_parse_clock(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+	unsigned h, mi, s = 0;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u%n", &h, &mi, &used) != 2)
+		return false;
+	const char *p = text + used;
+	if (*p == ':' && sscanf(p, ":%2u%n", &s, &used) == 1)
+		p += used;
+	uint64_t frac = timefmt_fraction(&p);
+	if (*p || h > 23 || mi > 59 || s > 60)
+		return false;
+	time_t now = (time_t)(now_ns / NS_PER_S);
+	struct tm tm;
+	localtime_r(&now, &tm);
+	tm.tm_hour = (int)h;
+	tm.tm_min = (int)mi;
+	tm.tm_sec = (int)s;
+	tm.tm_isdst = -1;
+	time_t at = mktime(&tm);
+	if (at > now) {
+		tm.tm_mday--;
+		tm.tm_isdst = -1;
+		at = mktime(&tm);
+	}
+	*ret_ns = (uint64_t)at * NS_PER_S + frac;
+	return true;
+}
+
+int timefmt_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err)
+{
+	uint64_t span, s;
+
+	if (strcmp(text, "now") == 0) {
+		*ret_ns = now_ns;
+		return 0;
+	}
+	if (*text == '-' && timefmt_parse_duration(text + 1, &span, NULL) == 0 && span <= now_ns) {
+		*ret_ns = now_ns - span;
+		return 0;
+	}
+	if (*text == '@') {
+		const char *p = text + 1;
+		if (text_take_u64(&p, &s) == 0 && s < UINT64_MAX / NS_PER_S - 1) {
+			uint64_t frac = timefmt_fraction(&p);
+			if (!*p) {
+				*ret_ns = s * NS_PER_S + frac;
+				return 0;
+			}
+		}
+	} else if (timefmt_parse_date(text, ret_ns) || timefmt_parse_clock(text, now_ns, ret_ns)) {
+		return 0;
+	}
+	return err_set(
+		err, -EINVAL,
+		"'%s' is not a time: try 03:12:07, \"2026-11-16 03:12:07\", -15m, @EPOCH or now",
+		text);
+}

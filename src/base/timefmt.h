@@ -1,0 +1,32 @@
+/* Times as people write them and as machines compare them. All times are nanoseconds since the
+ * epoch. */
+#pragma once
+
+#include <stdint.h>
+
+#include "err.h"
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { TIMEFMT_MAX = 40 };
+
+/* RFC 3339 in UTC with nanoseconds: 2026-11-16T00:39:53.000000000Z */
+const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns);
+/* For people, local time: "2026-11-16 00:39:53" and "00:39:53". */
+const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns);
+const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns);
+/* A duration for people: "5.2 s", "3 min 20 s", "2 d 4 h". */
+const char *timefmt_span(char ret[TIMEFMT_MAX], uint64_t ns);
+
+/* RFC 3339, "YYYY-MM-DD HH:MM[:SS[.frac]]", "HH:MM[:SS]" (the latest such time not after now),
+ * "@EPOCH[.frac]",
+ * "-15m" (before now), "now". Local time zone unless the text carries one. */
+int timefmt_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err);
+/* "500ms", "5s", "2m", "12h", "3d"; a bare number is seconds. */
+int timefmt_parse_duration(const char *text, uint64_t *ret_ns, struct err *err);
+
+uint64_t clock_real_ns(void);
+uint64_t clock_mono_ns(void);
+uint64_t clock_boot_ns(void); /* counts suspended time too */
+uint64_t clock_cpu_ns(void);  /* CPU time of this process */

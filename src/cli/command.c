@@ -1,0 +1,209 @@
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "text.h"
+#include "timefmt.h"
+
+#define COMMON(member, name_, letter_, type_, argument_, help_) \
+	OPTION(common, member, name_, letter_, type_, argument_, help_)
+
+/* Kept apart by who takes them; `bit` 0 = every command. */
+static const struct {
+	unsigned bit;
+	struct option option;
+} common_table[] = {
+	{ COMMON_JSON, COMMON(json, "json", 0, OPTION_FLAG, NULL, "print JSON instead of text") },
+	{ COMMON_ROOT,
+	  COMMON(root, "root", 0, OPTION_TEXT, "DIR",
+		 "look at the tree below DIR (a mounted image, a captured host) instead of /") },
+	{ COMMON_STORE, COMMON(store, "store", 0, OPTION_TEXT, "DIR",
+			       "the recording to use (default " STORE_DEFAULT ")") },
+	{ COMMON_WINDOW,
+	  COMMON(at, "at", 0, OPTION_TIME, "TIME",
+		 "look at a recording: the second at TIME (03:12:07, -15m, @EPOCH, RFC 3339)") },
+	{ COMMON_WINDOW, COMMON(length, "for", 0, OPTION_DURATION, "DURATION",
+				"length of the window that --at or --from starts (5s, 2m)") },
+	{ COMMON_WINDOW, COMMON(from, "from", 0, OPTION_TIME, "TIME", "start of the window") },
+	{ COMMON_WINDOW,
+	  COMMON(to, "to", 0, OPTION_TIME, "TIME", "end of the window (default: the end)") },
+	{ 0, COMMON(color, "color", 0, OPTION_TEXT, "auto|always|never",
+		    "colour in text output (default auto; NO_COLOR is honoured)") },
+	{ 0, COMMON(help, "help", 'h', OPTION_FLAG, NULL, "show this help") },
+};
+
+void command_each_option(const struct command *command,
+			 void (*each)(void *arg, const struct option *option), void *arg)
+{
+	for (size_t i = 0; i < command->n_options; i++)
+		each(arg, &command->options[i]);
+	for (size_t i = 0; i < ARRAY_LEN(common_table); i++)
+		if (!common_table[i].bit || command->common & common_table[i].bit)
+			each(arg, &common_table[i].option);
+}
+
+static bool option_is(const struct option *o, const char *name, size_t len, char letter)
+{
+	if (letter)
+		return o->letter == letter;
+	return strlen(o->name) == len && memcmp(o->name, name, len) == 0;
+}
+
+/* The option of that name, and the struct that its value goes into. */
+static const struct option *option_find(struct invocation *in, const char *name, size_t len,
+					char letter, void **ret_base)
+{
+	for (size_t i = 0; i < in->command->n_options; i++) {
+		if (option_is(&in->command->options[i], name, len, letter)) {
+			*ret_base = in->options;
+			return &in->command->options[i];
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(common_table); i++) {
+		if (common_table[i].bit && !(in->command->common & common_table[i].bit))
+			continue;
+		if (option_is(&common_table[i].option, name, len, letter)) {
+			*ret_base = &in->common;
+			return &common_table[i].option;
+		}
+	}
+	return NULL;
+}
+
+static int option_check_choice(const struct option *o, const char *value, struct err *err)
+{
+	size_t len = strlen(value);
+
+	if (!strchr(o->argument, '|'))
+		return 0;
+	for (const char *p = o->argument; *p;) {
+		size_t n = strcspn(p, "|");
+		if (n == len && memcmp(p, value, len) == 0)
+			return 0;
+		p += n + (p[n] == '|');
+	}
+	return err_set(err, -EINVAL, "--%s takes one of %s, not '%s'", o->name, o->argument, value);
+}
+
+static int option_set(const struct option *o, void *base, const char *value, uint64_t now_ns,
+		      struct err *err)
+{
+	void *place = (char *)base + o->offset;
+	struct option_number number = { .set = true };
+	int r = 0;
+
+	switch (o->type) {
+	case OPTION_FLAG:
+		*(bool *)place = true;
+		return 0;
+	case OPTION_TEXT:
+		r = option_check_choice(o, value, err);
+		if (r == 0)
+			*(const char **)place = value;
+		return r;
+	case OPTION_NUMBER:
+		if (text_u64(value, &number.value) < 0)
+			return err_set(err, -EINVAL, "--%s takes a number, not '%s'", o->name,
+				       value);
+		break;
+	case OPTION_DURATION:
+		r = timefmt_parse_duration(value, &number.value, err);
+		break;
+	case OPTION_TIME:
+		r = timefmt_parse(value, now_ns, &number.value, err);
+		break;
+	}
+	if (r < 0)
+		return err_prefix(err, r, "--%s", o->name);
+	*(struct option_number *)place = number;
+	return 0;
+}
+
+/* One option word at argv[*i]; moves *i over a value in the next word. */
+static int command_parse_option(struct invocation *in, int argc, char **argv, int *i,
+				struct err *err)
+{
+	const char *word = argv[*i];
+	bool is_long = word[1] == '-';
+	const char *name = word + (is_long ? 2 : 1);
+	const char *equals = is_long ? strchr(name, '=') : NULL;
+	size_t len = equals ? (size_t)(equals - name) : strlen(name);
+	void *base;
+	const struct option *o = option_find(in, name, len, is_long ? 0 : name[0], &base);
+
+	if (!o)
+		return err_set(err, -EINVAL, "unknown option '%s': see 'zscope %s --help'", word,
+			       in->command->name);
+	const char *value = equals ? equals + 1 : !is_long && name[1] ? name + 1 : NULL;
+	if (o->type == OPTION_FLAG) {
+		if (value)
+			return err_set(err, -EINVAL, "--%s takes no value", o->name);
+	} else if (!value) {
+		if (*i + 1 >= argc)
+			return err_set(err, -EINVAL, "--%s needs %s", o->name, o->argument);
+		value = argv[++*i];
+	}
+	return option_set(o, base, value, in->now_ns, err);
+}
+
+int command_parse(const struct command *command, int argc, char **argv, uint64_t now_ns,
+		  struct invocation *ret, struct err *err)
+{
+	struct invocation in = { .command = command, .now_ns = now_ns, .args = argv };
+	AUTO_FREE void *options = calloc(1, command->options_size + 1);
+	bool only_args = false;
+
+	if (!options)
+		return err_set(err, -ENOMEM, "out of memory");
+	in.options = options;
+	for (int i = 0; i < argc; i++) {
+		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
+			argv[in.n_args++] = argv[i]; /* never ahead of i */
+			continue;
+		}
+		if (strcmp(argv[i], "--") == 0) {
+			only_args = true;
+			continue;
+		}
+		int r = command_parse_option(&in, argc, argv, &i, err);
+		if (r < 0)
+			return r;
+	}
+	if (in.n_args && !*command->arguments && !in.common.help)
+		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope %s --help'",
+			       in.args[0], command->name);
+	*ret = in;
+	TAKE_PTR(options);
+	return 0;
+}
+
+int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t span_to_ns,
+		   uint64_t *ret_from_ns, uint64_t *ret_to_ns, struct err *err)
+{
+	const struct common *c = &in->common;
+	uint64_t from = span_from_ns, to = span_to_ns;
+
+	if (c->at.set && (c->from.set || c->to.set))
+		return err_set(err, -EINVAL, "--at and --from/--to exclude each other");
+	if (c->at.set) {
+		from = c->at.value;
+		to = from + (c->length.set ? c->length.value : NS_PER_S);
+	} else {
+		if (c->from.set)
+			from = c->from.value;
+		if (c->to.set)
+			to = c->to.value;
+		else if (c->length.set && c->from.set)
+			to = from + c->length.value;
+		else if (c->length.set)
+			from = to > c->length.value ? to - c->length.value : 0;
+	}
+	if (to <= from)
+		return err_set(err, -EINVAL, "the window ends before it starts");
+	*ret_from_ns = from;
+	*ret_to_ns = to;
+	return 0;
+}

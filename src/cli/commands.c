@@ -1,0 +1,24 @@
+#include "commands.h"
+
+#include <string.h>
+
+#include "auto.h"
+
+static const struct command *const table[] = {
+	&cmd_version,
+	&cmd_generate,
+};
+
+const struct command *const *commands_all(size_t *ret_len)
+{
+	*ret_len = ARRAY_LEN(table);
+	return table;
+}
+
+const struct command *commands_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (strcmp(table[i]->name, name) == 0)
+			return table[i];
+	return NULL;
+}

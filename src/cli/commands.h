@@ -1,0 +1,12 @@
+/* The command table. */
+#pragma once
+
+#include "command.h"
+
+extern const struct command cmd_generate;
+extern const struct command cmd_version;
+
+/* In the order of `zscope --help`; *ret_len commands. */
+const struct command *const *commands_all(size_t *ret_len);
+/* NULL = no such command. */
+const struct command *commands_find(const char *name);

@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "commands.h"
+#include "help.h"
+#include "timefmt.h"
+
+static enum term_color_mode main_color_mode(const char *text)
+{
+	if (text && strcmp(text, "always") == 0)
+		return TERM_COLOR_ALWAYS;
+	return text && strcmp(text, "never") == 0 ? TERM_COLOR_NEVER : TERM_COLOR_AUTO;
+}
+
+static int main_fail(const struct err *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "zscope: %s\n", err->text);
+	return STATUS_UNKNOWN;
+}
+
+/* Output that could not be written is an error, not a success: disk full, closed pipe. */
+static int main_finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (errno != EPIPE)
+		fprintf(stderr, "zscope: writing the output: %s\n", strerror(errno));
+	return STATUS_UNKNOWN;
+}
+
+static int main_run(const struct command *command, int argc, char **argv)
+{
+	struct invocation in;
+	struct err err = { 0 };
+
+	if (command_parse(command, argc, argv, clock_real_ns(), &in, &err) < 0)
+		return main_fail(&err);
+	AUTO_FREE void *options = in.options;
+	(void)options;
+	if (in.common.help) {
+		help_command(stdout, command);
+		return main_finish(STATUS_OK);
+	}
+	in.out = term_of(stdout, main_color_mode(in.common.color));
+	in.diag = term_of(stderr, main_color_mode(in.common.color));
+	int r = command->run(&in, &err);
+	return r < 0 ? main_fail(&err) : main_finish(r);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_CTYPE, "C.UTF-8");
+	signal(SIGPIPE, SIG_IGN);
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+			 strcmp(argv[1], "help") == 0)) {
+		const struct command *about = argc > 2 ? commands_find(argv[2]) : NULL;
+		if (about)
+			help_command(stdout, about);
+		else
+			help_overview(stdout);
+		return main_finish(STATUS_OK);
+	}
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		return main_run(&cmd_version, 0, argv);
+	bool named = argc > 1 && argv[1][0] != '-';
+	const char *name = named ? argv[1] : "check";
+	const struct command *command = commands_find(name);
+	if (!command) {
+		struct err err;
+		err_set(&err, -EINVAL, "unknown command '%s': see 'zscope --help'", name);
+		return main_fail(&err);
+	}
+	int skip = named ? 2 : 1;
+	return main_run(command, argc - skip, argv + skip);
+}

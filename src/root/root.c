@@ -1,0 +1,200 @@
+#include "root.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "root_resolve.h"
+#include "text.h"
+#include "vec.h"
+
+int root_open(const char *dir, struct root *ret, struct err *err)
+{
+	const char *path = dir ? dir : "/";
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_path(err, -errno, path);
+	*ret = (struct root){ .fd = fd, .live = strcmp(path, "/") == 0 };
+	text_copy(ret->path, sizeof(ret->path), path);
+	return 0;
+}
+
+void root_close(struct root *root)
+{
+	if (root->fd >= 0)
+		close(root->fd);
+	root->fd = -1;
+}
+
+static int root_open_any(const struct root *root, const char *path, int open_flags, unsigned flags,
+			 struct err *err)
+{
+	bool magic = flags & ROOT_MAGIC && root->live;
+	int fd =
+		root_resolve(root->fd, path, open_flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, magic);
+
+	if (fd < 0)
+		return err_set(err, fd, "%s%s%s: %s", root->live ? "" : root->path,
+			       *path == '/' ? "" : "/", path, strerror(-fd));
+	return fd;
+}
+
+int root_open_file(const struct root *root, const char *path, unsigned flags, struct err *err)
+{
+	AUTO_CLOSE int fd = root_open_any(root, path, O_RDONLY, flags, err);
+	struct stat st;
+
+	if (fd < 0)
+		return TAKE_FD(fd);
+	if (fstat(fd, &st) < 0)
+		return err_path(err, -errno, path);
+	if (S_ISDIR(st.st_mode))
+		return err_path(err, -EISDIR, path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -ENXIO, "%s: not a regular file", path);
+	return TAKE_FD(fd);
+}
+
+int root_open_dir(const struct root *root, const char *path, unsigned flags, struct err *err)
+{
+	return root_open_any(root, path, O_RDONLY | O_DIRECTORY, flags, err);
+}
+
+static int root_read_fd(int fd, const char *path, size_t cap, struct buf *out, struct err *err)
+{
+	size_t start = out->len;
+
+	for (;;) {
+		if (!buf_reserve(out, out->len - start < 4096 ? 4096 : out->len - start))
+			return err_path(err, -ENOMEM, path);
+		ssize_t n = pread(fd, out->data + out->len, out->cap - out->len - 1,
+				  (off_t)(out->len - start));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_path(err, -errno, path);
+		if (n == 0)
+			break;
+		out->len += (size_t)n;
+		if (out->len - start > cap)
+			return err_set(err, -EFBIG, "%s: larger than %zu bytes", path, cap);
+	}
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+int root_read(const struct root *root, const char *path, size_t cap, struct buf *out,
+	      struct err *err)
+{
+	AUTO_CLOSE int fd = root_open_file(root, path, 0, err);
+
+	return fd < 0 ? fd : root_read_fd(fd, path, cap, out, err);
+}
+
+int root_readlink(const struct root *root, const char *path, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = root_resolve(root->fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, false);
+	char target[4096];
+
+	if (fd < 0)
+		return err_path(err, fd, path);
+	ssize_t n = readlinkat(fd, "", target, sizeof(target));
+	if (n < 0)
+		/* readlinkat on an O_PATH descriptor says ENOENT for "not a link" */
+		return err_path(err, errno == ENOENT ? -EINVAL : -errno, path);
+	buf_add(out, target, (size_t)n);
+	return 0;
+}
+
+int root_lstat(const struct root *root, const char *path, struct stat *ret, struct err *err)
+{
+	AUTO_CLOSE int fd = root_resolve(root->fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, false);
+	struct stat st;
+
+	if (fd < 0)
+		return err_path(err, fd, path);
+	if (fstat(fd, &st) < 0)
+		return err_path(err, -errno, path);
+	*ret = st;
+	return 0;
+}
+
+bool root_exists(const struct root *root, const char *path)
+{
+	AUTO_CLOSE int fd = root_resolve(root->fd, path, O_PATH | O_CLOEXEC, false);
+	return fd >= 0;
+}
+
+struct root_entry {
+	char *name;
+	unsigned char type;
+};
+
+static int root_entry_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct root_entry *)a)->name, ((const struct root_entry *)b)->name);
+}
+
+int root_list(const struct root *root, const char *path,
+	      int (*each)(void *arg, const char *name, unsigned char d_type), void *arg,
+	      struct err *err)
+{
+	AUTO_CLOSE int fd = root_open_dir(root, path, 0, err);
+	if (fd < 0)
+		return fd;
+	AUTO_CLOSEDIR DIR *dir = fdopendir(fd);
+	if (!dir)
+		return err_path(err, -errno, path);
+	TAKE_FD(fd);
+
+	VEC(struct root_entry) entries = { 0 };
+	int r = 0;
+	struct dirent *e;
+	while ((e = readdir(dir))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		char *name = strdup(e->d_name);
+		if (!name || !vec_push(&entries, (struct root_entry){ name, e->d_type })) {
+			free(name);
+			r = err_path(err, -ENOMEM, path);
+			break;
+		}
+	}
+	vec_sort(&entries, root_entry_compare);
+	vec_foreach (&entries, it)
+		if (r == 0)
+			r = each(arg, it->name, it->type);
+	vec_foreach (&entries, it)
+		free(it->name);
+	vec_free(&entries);
+	return r;
+}
+
+int reread_open(struct reread *r, const struct root *root, const char *path, struct err *err)
+{
+	int fd = root_open_file(root, path, 0, err);
+
+	*r = (struct reread){ .fd = fd < 0 ? -1 : fd, .path = path };
+	return fd < 0 ? fd : 0;
+}
+
+int reread_text(struct reread *r, struct buf *out, struct err *err)
+{
+	if (r->fd < 0)
+		return err_path(err, -EBADF, r->path);
+	buf_clear(out);
+	return root_read_fd(r->fd, r->path, ROOT_FILE_CAP, out, err);
+}
+
+void reread_close(struct reread *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+}

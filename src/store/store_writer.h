@@ -1,0 +1,43 @@
+/* The writing side of the flight recorder's disk: one writer per directory, 60 s segments,
+ * append-only CRC'd frames. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "frame.h"
+
+struct store_writer;
+
+struct store_options {
+	uint64_t max_bytes;  /* retention: oldest segments go first; 0 = no limit */
+	uint64_t max_age_ns; /* 0 = no limit */
+	uint64_t segment_ns; /* 0 = 60 s */
+};
+
+struct store_clock {
+	uint64_t real_ns, mono_ns, boot_ns;
+	char boot_id[40];
+};
+
+/* Called when a new segment begins, so that the caller can write what makes it readable alone
+ * (META, keys, dictionaries). */
+typedef int (*store_begin_fn)(void *arg, struct store_writer *w, struct err *err);
+
+/* Makes the directory (0700) when it is missing. -EWOULDBLOCK: another writer holds it. */
+int store_writer_open(const char *dir, const struct store_options *options, store_begin_fn begin,
+		      void *begin_arg, struct store_writer **ret, struct err *err);
+/* Once a second: anchors the clocks, rotates the segment when due, applies retention. */
+int store_writer_tick(struct store_writer *w, const struct store_clock *clock, struct err *err);
+/* Append one frame. A full or failing disk is no error: the frame is kept in memory (bounded), the
+ * gap is marked, and writing resumes by itself; *store_writer_degraded() says so meanwhile. */
+int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned version,
+			uint64_t time_ns, const void *payload, size_t len, struct err *err);
+/* NULL = all is well, else what is wrong, in words. */
+const char *store_writer_degraded(const struct store_writer *w);
+uint64_t store_writer_bytes(const struct store_writer *w); /* of the whole store */
+/* Keep the segments that touch [from, to) whatever retention says. */
+int store_writer_pin(struct store_writer *w, uint64_t from_ns, uint64_t to_ns, struct err *err);
+void store_writer_close(struct store_writer *w); /* seals the segment; NULL is fine */

@@ -1,0 +1,34 @@
+#include "envelope.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+static void envelope_line(const struct root *root, const char *path, char *ret, size_t size)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (*ret || root_read(root, path, 4096, &text, NULL) < 0)
+		return;
+	text_copy_n(ret, size, buf_str(&text), text_line_len(buf_str(&text)));
+}
+
+void envelope_read(const struct root *root, struct envelope *ret)
+{
+	*ret = (struct envelope){ 0 };
+	envelope_line(root, "proc/sys/kernel/hostname", ret->host, sizeof(ret->host));
+	envelope_line(root, "etc/hostname", ret->host, sizeof(ret->host));
+	envelope_line(root, "proc/sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
+}
+
+void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns)
+{
+	char schema[96];
+
+	snprintf(schema, sizeof(schema), "zombiescope/%s/1", command);
+	json_str(j, "schema", schema);
+	json_str(j, "host", *e->host ? e->host : NULL);
+	json_time(j, "time", time_ns);
+	json_str(j, "kernel", *e->kernel ? e->kernel : NULL);
+}

@@ -1,0 +1,16 @@
+/* The members that every top-level JSON object carries: schema, host, time, kernel. */
+#pragma once
+
+#include "json.h"
+#include "root.h"
+
+struct envelope {
+	char host[256];
+	char kernel[256];
+};
+
+/* From the tree that is looked at (proc/sys/kernel/hostname, osrelease; etc/hostname for an image);
+ * "" = unknown. */
+void envelope_read(const struct root *root, struct envelope *ret);
+/* Opens no object: call it right after json_object(j, NULL). */
+void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns);

@@ -1,0 +1,34 @@
+#include "term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct term term_of(FILE *out, enum term_color_mode mode)
+{
+	struct term t = { .tty = isatty(fileno(out)), .width = 100 };
+	struct winsize size;
+	const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
+
+	if (t.tty && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+		t.width = size.ws_col;
+	bool refused = (no_color && *no_color) || (name && strcmp(name, "dumb") == 0);
+	t.color = mode == TERM_COLOR_ALWAYS || (mode == TERM_COLOR_AUTO && t.tty && !refused);
+	return t;
+}
+
+const char *term_on(const struct term *t, enum term_color color)
+{
+	static const char *const codes[] = {
+		[TERM_PLAIN] = "",         [TERM_BOLD] = "\033[1m",    [TERM_DIM] = "\033[2m",
+		[TERM_GREEN] = "\033[32m", [TERM_YELLOW] = "\033[33m", [TERM_RED] = "\033[1;31m",
+		[TERM_CYAN] = "\033[36m",
+	};
+	return t->color ? codes[color] : "";
+}
+
+const char *term_off(const struct term *t)
+{
+	return t->color ? "\033[0m" : "";
+}

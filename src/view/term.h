@@ -1,0 +1,33 @@
+/* What the terminal can show: colour or not, how wide. No escape code ever goes into a pipe. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum term_color {
+	TERM_PLAIN,
+	TERM_BOLD,
+	TERM_DIM,
+	TERM_GREEN,
+	TERM_YELLOW,
+	TERM_RED,
+	TERM_CYAN,
+};
+
+enum term_color_mode {
+	TERM_COLOR_AUTO,
+	TERM_COLOR_ALWAYS,
+	TERM_COLOR_NEVER,
+};
+
+struct term {
+	bool color;
+	bool tty;
+	unsigned width; /* columns; 100 when it is no terminal */
+};
+
+/* auto: a terminal, and neither NO_COLOR nor TERM=dumb. */
+struct term term_of(FILE *out, enum term_color_mode mode);
+/* The escape sequence that starts a colour, "" without colour. */
+const char *term_on(const struct term *t, enum term_color color);
+const char *term_off(const struct term *t);

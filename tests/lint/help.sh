@@ -1,0 +1,20 @@
+#!/bin/bash
+# Every command has a summary, a description and an example, a man page that troff accepts, and completion; every option of --help
+# stands in all of them.
+set -eu
+zscope=$2
+for command in $("$zscope" generate commands); do
+	help=$("$zscope" "$command" --help)
+	man=$("$zscope" generate man "$command" | sed 's/\\-/-/g')
+	case $help in *"examples:"*"zscope $command"*) ;; *) echo "$command: no example"; exit 1 ;; esac
+	for option in $(printf '%s\n' "$help" | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+'); do
+		case $man in *"$option"*) ;; *) echo "$command: $option is not in the man page"; exit 1 ;; esac
+		for shell in bash zsh; do
+			"$zscope" generate $shell | grep -qe "$option" || { echo "$command: $option is not in $shell"; exit 1; }
+		done
+	done
+	if command -v man >/dev/null && command -v groff >/dev/null; then
+		"$zscope" generate man "$command" | groff -man -ww -Tutf8 >/dev/null
+	fi
+done
+"$zscope" generate bash | bash -n

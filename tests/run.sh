@@ -1,0 +1,44 @@
+#!/bin/bash
+# make test: install what the tests need, build with gcc, with clang and with the sanitizers, run every suite.
+# The last line is "N passed, N failed, N skipped". With CI=true a skipped test is a failure unless tests/may-skip names it.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+tools/install-deps.sh test || exit 2
+
+passed=0 failed=0 skipped=0
+
+setup() { # setup DIR [meson options]
+	local dir=$1
+	shift
+	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >/dev/null || return 1
+	ninja -C "$dir" >"$dir/ninja.log" 2>&1 || { tail -n 60 "$dir/ninja.log"; return 1; }
+}
+
+count() { # count LABEL: add up meson's own log of the last run in DIR
+	local dir=$1 line
+	line=$(python3 tests/count.py "$dir/meson-logs/testlog.json" tests/may-skip) || failed=$((failed + 1))
+	read -r p f s <<<"$line"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+run() { # run DIR [meson test arguments]
+	local dir=$1
+	shift
+	rm -f "$dir/meson-logs/testlog.json"
+	meson test -C "$dir" --no-rebuild --print-errorlogs "$@"
+	count "$dir"
+}
+
+step() { # a build that fails is a failed test
+	if "$@"; then return 0; fi
+	failed=$((failed + 1))
+	return 1
+}
+
+step setup build && run build
+step env CC=clang-14 tests/setup-clang.sh build-clang && passed=$((passed + 1))
+step setup build-asan -Db_sanitize=address,undefined -Dbuildtype=debug -Db_lundef=false &&
+	run build-asan --suite unit --suite fuzz --suite golden
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

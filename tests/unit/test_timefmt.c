@@ -1,0 +1,58 @@
+#include <stdlib.h>
+#include <time.h>
+
+#include "check.h"
+#include "timefmt.h"
+
+static const uint64_t now = UINT64_C(1700000000) * NS_PER_S; /* 2023-11-14T22:13:20Z */
+
+static uint64_t parse(const char *text)
+{
+	uint64_t ns = 0;
+	struct err err;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	return timefmt_parse(text, now, &ns, &err) < 0 ? 0 : ns;
+}
+
+TEST(every_form_of_time)
+{
+	CHECK_EQ(parse("now"), now);
+	CHECK_EQ(parse("-15m"), now - 900 * NS_PER_S);
+	CHECK_EQ(parse("@1700000000.25"), now + NS_PER_S / 4);
+	CHECK_EQ(parse("2023-11-14T22:13:20Z"), now);
+	CHECK_EQ(parse("2023-11-15T00:13:20.5+02:00"), now + NS_PER_S / 2);
+	CHECK_EQ(parse("2023-11-14 22:13:20"), now);
+	CHECK_EQ(parse("2023-11-14 22:13"), now - 20 * NS_PER_S);
+	CHECK_EQ(parse("22:13:20"), now);
+	CHECK_EQ(parse("22:14"),
+		 now + 40 * NS_PER_S - 86400 * NS_PER_S); /* yesterday: it is not yet 22:14 */
+}
+
+TEST(nonsense_is_refused)
+{
+	static const char *const bad[] = { "",   "25:00", "tomorrow", "2023-13-01 00:00",
+					   "@x", "-",     "1:2:3:4",  "-15q" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(parse(bad[i]), 0);
+}
+
+TEST(durations)
+{
+	uint64_t ns;
+
+	CHECK_EQ(timefmt_parse_duration("500ms", &ns, NULL), 0);
+	CHECK_EQ(ns, 500 * NS_PER_MS);
+	CHECK_EQ(timefmt_parse_duration("1.5h", &ns, NULL), 0);
+	CHECK_EQ(ns, 5400 * NS_PER_S);
+	CHECK(timefmt_parse_duration("5 parsecs", &ns, NULL) < 0);
+	CHECK(timefmt_parse_duration("99999999999999999d", &ns, NULL) < 0);
+}
+
+TEST(round_trip)
+{
+	char text[TIMEFMT_MAX];
+	CHECK_EQ(parse(timefmt_rfc3339(text, now + 123456789)), now + 123456789);
+}
+
+TEST_MAIN

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Install what is missing, with apt-get, for: build | test | bench. Does nothing, quickly, when all is there.
+set -eu
+
+build="gcc clang llvm meson ninja-build pkg-config bpftool libbpf-dev libelf-dev zlib1g-dev libzstd-dev libsystemd-dev
+	libmicrohttpd-dev libjansson-dev libncurses-dev"
+test="$build libcmocka-dev clang-format-14 libclang-rt-14-dev strace sysstat linux-perf jq zstd tmux python3 git procps"
+bench="$build sysstat linux-perf python3 strace"
+
+case ${1:-build} in
+build) want=$build ;;
+test) want=$test ;;
+bench) want=$bench ;;
+*) echo "usage: install-deps.sh build|test|bench" >&2; exit 2 ;;
+esac
+
+missing=
+for package in $want; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+echo "installing:$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086 # a list on purpose
+apt-get install -y -qq --no-install-recommends $missing >/dev/null
