@@ -1,9 +1,10 @@
 #!/bin/sh
 # A wrong-way include must not compile: for each layer but the first, a file of the layer above that includes one of its headers.
 set -eu
+commands=$(dirname "$(realpath "$2")")/compile_commands.json
 cd "$1"
 layers="base root rec source symbol store stream model analyze act view cli"
-commands=$MESON_BUILD_ROOT/compile_commands.json
+commands=$(dirname "$(realpath "$2")")/compile_commands.json
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 includes= above= checked=0
