@@ -4,7 +4,6 @@ set -eu
 commands=$(dirname "$(realpath "$2")")/compile_commands.json
 cd "$1"
 layers="base root rec source symbol store stream model analyze act view cli"
-commands=$(dirname "$(realpath "$2")")/compile_commands.json
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 includes= above= checked=0
