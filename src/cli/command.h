@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "term.h"
+#include "terminal.h"
 
 enum exit_status {
 	STATUS_OK = 0,      /* healthy, done */
@@ -68,7 +68,7 @@ struct invocation {
 	char **args;   /* what is left after options */
 	size_t n_args;
 	uint64_t now_ns;
-	struct term out, diag; /* of stdout and stderr */
+	struct terminal out, diag; /* of stdout and stderr */
 };
 
 struct command {

@@ -47,8 +47,8 @@ static int main_run(const struct command *command, int argc, char **argv)
 		help_command(stdout, command);
 		return main_finish(STATUS_OK);
 	}
-	in.out = term_of(stdout, main_color_mode(in.common.color));
-	in.diag = term_of(stderr, main_color_mode(in.common.color));
+	in.out = terminal_of(stdout, main_color_mode(in.common.color));
+	in.diag = terminal_of(stderr, main_color_mode(in.common.color));
 	int r = command->run(&in, &err);
 	return r < 0 ? main_fail(&err) : main_finish(r);
 }

@@ -60,7 +60,7 @@ static void table_put_cut(FILE *out, const char *text, size_t room)
 	fprintf(out, "%.*s…", (int)(p - text), text);
 }
 
-static void table_put(const struct table *t, FILE *out, const struct term *term,
+static void table_put(const struct table *t, FILE *out, const struct terminal *term,
 		      const struct table_cell *row, const size_t *widths)
 {
 	size_t at = 0;
@@ -70,14 +70,14 @@ static void table_put(const struct table *t, FILE *out, const struct term *term,
 		size_t pad = widths[c] - MIN_OF(row[c].width, widths[c]);
 		if (right)
 			table_pad(out, pad);
-		fputs(term_on(term, row[c].color), out);
+		fputs(terminal_on(term, row[c].color), out);
 		size_t room = term->width > at ? term->width - at : 1;
 		if (last && !right && term->tty && row[c].width > room)
 			table_put_cut(out, row[c].text, room);
 		else
 			fputs(row[c].text, out);
 		if (row[c].color != TERM_PLAIN)
-			fputs(term_off(term), out);
+			fputs(terminal_off(term), out);
 		if (!last)
 			table_pad(out, (right ? 0 : pad) + TABLE_GAP);
 		at += widths[c] + TABLE_GAP;
@@ -85,7 +85,7 @@ static void table_put(const struct table *t, FILE *out, const struct term *term,
 	fputc('\n', out);
 }
 
-void table_print(const struct table *t, FILE *out, const struct term *term)
+void table_print(const struct table *t, FILE *out, const struct terminal *term)
 {
 	struct table_cell head[TABLE_MOST_COLUMNS];
 	size_t widths[TABLE_MOST_COLUMNS];

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "arena.h"
-#include "term.h"
+#include "terminal.h"
 #include "vec.h"
 
 struct table_cell {
@@ -29,7 +29,7 @@ void table_cell(struct table *t, enum term_color color, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Bytes as they are, with a length: may hold NUL. */
 void table_cell_bytes(struct table *t, enum term_color color, const char *bytes, size_t len);
-void table_print(const struct table *t, FILE *out, const struct term *term);
+void table_print(const struct table *t, FILE *out, const struct terminal *term);
 void table_free(struct table *t);
 
 #define AUTO_TABLE __attribute__((cleanup(table_free)))

@@ -1,13 +1,13 @@
-#include "term.h"
+#include "terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct term term_of(FILE *out, enum term_color_mode mode)
+struct terminal terminal_of(FILE *out, enum term_color_mode mode)
 {
-	struct term t = { .tty = isatty(fileno(out)), .width = 100 };
+	struct terminal t = { .tty = isatty(fileno(out)), .width = 100 };
 	struct winsize size;
 	const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
 
@@ -18,7 +18,7 @@ struct term term_of(FILE *out, enum term_color_mode mode)
 	return t;
 }
 
-const char *term_on(const struct term *t, enum term_color color)
+const char *terminal_on(const struct terminal *t, enum term_color color)
 {
 	static const char *const codes[] = {
 		[TERM_PLAIN] = "",         [TERM_BOLD] = "\033[1m",    [TERM_DIM] = "\033[2m",
@@ -28,7 +28,7 @@ const char *term_on(const struct term *t, enum term_color color)
 	return t->color ? codes[color] : "";
 }
 
-const char *term_off(const struct term *t)
+const char *terminal_off(const struct terminal *t)
 {
 	return t->color ? "\033[0m" : "";
 }

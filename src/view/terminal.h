@@ -20,14 +20,14 @@ enum term_color_mode {
 	TERM_COLOR_NEVER,
 };
 
-struct term {
+struct terminal {
 	bool color;
 	bool tty;
 	unsigned width; /* columns; 100 when it is no terminal */
 };
 
 /* auto: a terminal, and neither NO_COLOR nor TERM=dumb. */
-struct term term_of(FILE *out, enum term_color_mode mode);
+struct terminal terminal_of(FILE *out, enum term_color_mode mode);
 /* The escape sequence that starts a colour, "" without colour. */
-const char *term_on(const struct term *t, enum term_color color);
-const char *term_off(const struct term *t);
+const char *terminal_on(const struct terminal *t, enum term_color color);
+const char *terminal_off(const struct terminal *t);
