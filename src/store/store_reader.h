@@ -39,3 +39,27 @@ const struct store_losses *store_reader_losses(const struct store_reader *r);
 /* The clock anchor at or before time_ns; -ENODATA when none. */
 int store_reader_clock(struct store_reader *r, uint64_t time_ns, struct store_clock *ret,
 		       struct err *err);
+
+/* The footers of the segments that touch [from, to), in time order, without reading anything else.
+ * A segment that has no footer (still being written, or cut off) is given with n_blobs = 0 and
+ * sealed = false: read its frames instead. each() ends the walk by returning non-zero, which is
+ * then the result. */
+struct store_footer_blob {
+	enum footer_kind kind;
+	const void *bytes; /* valid during the call */
+	size_t len;
+};
+
+struct store_footer {
+	uint64_t segment;        /* as in struct frame */
+	uint64_t from_ns, to_ns; /* to_ns = 0: unknown (not sealed) */
+	bool sealed;
+	const struct store_footer_blob *blobs;
+	size_t n_blobs;
+};
+
+int store_reader_footers(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			 int (*each)(void *arg, const struct store_footer *footer), void *arg,
+			 struct err *err);
+const struct store_footer_blob *store_footer_blob(const struct store_footer *footer,
+						  enum footer_kind kind); /* NULL = none */

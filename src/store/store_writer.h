@@ -22,19 +22,31 @@ struct store_clock {
 	char boot_id[40];
 };
 
-/* Called when a new segment begins, so that the caller can write what makes it readable alone
- * (META, keys, dictionaries). */
-typedef int (*store_begin_fn)(void *arg, struct store_writer *w, struct err *err);
+/* What the caller adds to each segment; both may be NULL. begin: what makes the segment readable
+ * alone (META, keys, dictionaries). end: just before it is sealed (footer blobs). Must not call
+ * store_writer_tick. */
+struct store_hooks {
+	int (*begin)(void *arg, struct store_writer *w, struct err *err);
+	int (*end)(void *arg, struct store_writer *w, struct err *err);
+	void *arg;
+};
 
-/* Makes the directory (0700) when it is missing. -EWOULDBLOCK: another writer holds it. */
-int store_writer_open(const char *dir, const struct store_options *options, store_begin_fn begin,
-		      void *begin_arg, struct store_writer **ret, struct err *err);
+/* Makes the directory (0700) when it is missing. -EWOULDBLOCK: another writer holds it. hooks may
+ * be NULL. The first segment begins with the first store_writer_tick. */
+int store_writer_open(const char *dir, const struct store_options *options,
+		      const struct store_hooks *hooks, struct store_writer **ret, struct err *err);
 /* Once a second: anchors the clocks, rotates the segment when due, applies retention. */
 int store_writer_tick(struct store_writer *w, const struct store_clock *clock, struct err *err);
 /* Append one frame. A full or failing disk is no error: the frame is kept in memory (bounded), the
  * gap is marked, and writing resumes by itself; *store_writer_degraded() says so meanwhile. */
 int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned version,
 			uint64_t time_ns, const void *payload, size_t len, struct err *err);
+/* The clocks of the last store_writer_tick; valid inside the hooks too. */
+const struct store_clock *store_writer_clock(const struct store_writer *w);
+/* Put bytes into the footer of the present segment, where readers find them without touching the
+ * rest (store_reader_footer). One blob per kind and segment: a later one replaces it. */
+int store_writer_footer_blob(struct store_writer *w, enum footer_kind kind, const void *bytes,
+			     size_t len, struct err *err);
 /* NULL = all is well, else what is wrong, in words. */
 const char *store_writer_degraded(const struct store_writer *w);
 uint64_t store_writer_bytes(const struct store_writer *w); /* of the whole store */
