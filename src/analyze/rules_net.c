@@ -1,0 +1,87 @@
+/* What broke the network: resets, and the core that starved the queue. */
+#include <inttypes.h>
+
+#include "rule.h"
+#include "timefmt.h"
+
+void judge_net_driver_reset(const struct facts *facts, const struct thresholds *t,
+			    struct findings *all)
+{
+	(void)t;
+	vec_foreach (&facts->resets, r) {
+		char when[TIMEFMT_MAX];
+		struct finding *f =
+			findings_add(all, "net-driver-reset",
+				     r->trusted ? PROOF_KERNEL : PROOF_CLAIMED, ROLE_SYMPTOM);
+		if (!f)
+			return;
+		f->place.nic = r->iface;
+		f->place.queue = r->queue;
+		f->place.cpu = r->cpu;
+		f->from_ns = r->from_ns;
+		f->to_ns = r->time_ns;
+		f->injected = r->injected;
+		f->weight = r->loop ? 1 : 0.9;
+		f->title = findings_text(all, "%s reset itself at %s%s%s%s%s", r->iface,
+					 timefmt_clock(when, r->time_ns),
+					 r->queue >= 0 ? ", queue " : "",
+					 r->queue >= 0 ? findings_text(all, "%d", r->queue) : "",
+					 r->cause ? ": " : "", r->cause ? r->cause : "");
+		if (r->injected)
+			f->title = findings_text(all, "%s (injected by the lab)", f->title);
+		finding_evidence(all, f, "kernel line", r->cause ? r->cause : "reset", NULL,
+				 findings_text(all, "zscope events --id net-driver-reset%s%s",
+					       r->event ? " --event " : "",
+					       r->event ? r->event : ""),
+				 r->time_ns);
+	}
+}
+
+void judge_queue_starved(const struct facts *facts, const struct thresholds *t,
+			 struct findings *all)
+{
+	(void)t;
+	vec_foreach (&facts->resets, r) {
+		if (r->starved != STARVED_CORE || r->cpu < 0)
+			continue;
+		struct finding *f = findings_add(all, "queue-starved", PROOF_INFERRED, ROLE_LINK);
+		if (!f)
+			return;
+		f->place.nic = r->iface;
+		f->place.queue = r->queue;
+		f->place.cpu = r->cpu;
+		f->from_ns = r->from_ns;
+		f->to_ns = r->time_ns;
+		f->injected = r->injected;
+		f->weight = 0.8;
+		f->title = findings_text(
+			all,
+			"queue %d of %s had its interrupt on core %d, which had no time for it",
+			r->queue, r->iface, r->cpu);
+		finding_evidence(all, f, "interrupt's core", findings_text(all, "%d", r->cpu), NULL,
+				 findings_text(all, "/proc/irq/%d/effective_affinity_list", r->irq),
+				 r->from_ns);
+		if (r->evidence)
+			finding_evidence(
+				all, f, "proof", r->evidence, NULL,
+				"interrupt count, NET_RX and ksoftirqd of that core over the stall",
+				r->from_ns);
+	}
+}
+
+void judge_log_flood(const struct facts *facts, const struct thresholds *t, struct findings *all)
+{
+	if (facts->log_lines_per_s < t->log_lines_per_s)
+		return;
+	struct finding *f = findings_add(all, "log-flood", PROOF_COUNTER, ROLE_CAUSE);
+	if (!f)
+		return;
+	f->from_ns = facts->from_ns;
+	f->to_ns = facts->to_ns;
+	f->weight = facts->serial_console ? 0.6 : 0.2;
+	f->title = findings_text(
+		all, "%.0f kernel lines a second%s", facts->log_lines_per_s,
+		facts->serial_console ? ", and a serial console that every line waits for" : "");
+	finding_evidence(all, f, "lines", findings_text(all, "%.0f", facts->log_lines_per_s), "1/s",
+			 "/dev/kmsg sequence numbers", facts->to_ns);
+}
