@@ -5,6 +5,7 @@
 #include "auto.h"
 
 static const struct command *const table[] = {
+	&cmd_lab,
 	&cmd_version,
 	&cmd_generate,
 };

@@ -1,0 +1,8 @@
+/* Where the journals of lab runs lie. */
+#pragma once
+
+#include "err.h"
+
+/* ZSCOPE_LAB_STATE, else /run/zscope-lab. */
+const char *lab_state_dir(void);
+int lab_state_make(struct err *err);

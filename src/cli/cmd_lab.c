@@ -1,0 +1,193 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto.h"
+#include "buf.h"
+#include "commands.h"
+#include "envelope.h"
+#include "json.h"
+#include "lab.h"
+#include "table.h"
+
+struct lab_cli {
+	struct option_number count, length, size, cpu, interval;
+	const char *mode, *target;
+	bool keep;
+};
+
+static const struct option options[] = {
+	OPTION(lab_cli, count, "count", 'n', OPTION_NUMBER, "N",
+	       "how many (zombies, restarts ...)"),
+	OPTION(lab_cli, length, "for", 0, OPTION_DURATION, "DURATION",
+	       "how long the incident lasts; then it is removed"),
+	OPTION(lab_cli, size, "size", 0, OPTION_NUMBER, "BYTES", "bytes per thing"),
+	OPTION(lab_cli, interval, "interval", 0, OPTION_DURATION, "DURATION", "time between two"),
+	OPTION(lab_cli, cpu, "cpu", 0, OPTION_NUMBER, "N", "the core to hold (default: the last)"),
+	OPTION(lab_cli, mode, "mode", 0, OPTION_TEXT, "MODE",
+	       "the scenario's variant, see zscope lab list"),
+	OPTION(lab_cli, target, "target", 0, OPTION_TEXT, "NAME",
+	       "the unit, container or interface to use"),
+	OPTION(lab_cli, keep, "keep", 0, OPTION_FLAG, NULL,
+	       "return when the incident stands; lab clean, or the end of --for, removes it"),
+};
+
+static void lab_print(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "%s\n", line);
+}
+
+static void lab_json_start(struct json *j, struct buf *out, struct invocation *in)
+{
+	AUTO_ROOT struct root root;
+	struct envelope envelope = { 0 };
+
+	if (root_open(NULL, &root, NULL) == 0)
+		envelope_read(&root, &envelope);
+	json_init(j, out);
+	json_object(j, NULL);
+	envelope_json(j, &envelope, "lab", in->now_ns);
+}
+
+static int lab_list(struct invocation *in)
+{
+	static const char *const heads[] = { "SCENARIO", "MODES", "MOST", "WHAT" };
+	AUTO_BUF struct buf out = { 0 };
+	size_t n;
+	const struct lab_scenario *const *all = lab_scenarios(&n);
+	struct json j;
+
+	if (in->common.json) {
+		lab_json_start(&j, &out, in);
+		json_array(&j, "scenarios");
+		for (size_t i = 0; i < n; i++) {
+			json_object(&j, NULL);
+			json_str(&j, "name", all[i]->name);
+			json_str(&j, "summary", all[i]->summary);
+			if (all[i]->modes)
+				json_str(&j, "modes", all[i]->modes);
+			json_u64(&j, "most_count", all[i]->most_count);
+			json_u64(&j, "most_ns", all[i]->most_ns);
+			json_end_object(&j);
+		}
+		json_end_array(&j);
+		json_end_object(&j);
+		puts(buf_str(&out));
+		return STATUS_OK;
+	}
+	AUTO_TABLE struct table t;
+	table_init(&t, heads, "llrl", ARRAY_LEN(heads));
+	for (size_t i = 0; i < n; i++) {
+		table_cell(&t, TERM_BOLD, "%s", all[i]->name);
+		table_cell(&t, TERM_PLAIN, "%s", all[i]->modes ? all[i]->modes : "-");
+		table_cell(&t, TERM_PLAIN, "%llu", (unsigned long long)all[i]->most_count);
+		table_cell(&t, TERM_PLAIN, "%s", all[i]->summary);
+	}
+	table_print(&t, stdout, &in->out);
+	return STATUS_OK;
+}
+
+static int lab_run_named(struct invocation *in, struct err *err)
+{
+	const struct lab_cli *o = in->options;
+	AUTO_BUF struct buf out = { 0 };
+	struct lab_options run = {
+		.count = o->count.value,
+		.length_ns = o->length.value,
+		.size_bytes = o->size.value,
+		.interval_ns = o->interval.value,
+		.cpu = (unsigned)o->cpu.value,
+		.cpu_set = o->cpu.set,
+		.mode = o->mode,
+		.target = o->target,
+		.keep = o->keep,
+	};
+	char id[32];
+	struct json j;
+
+	if (in->n_args != 2)
+		return err_set(err, -EINVAL, "lab run needs a scenario: see 'zscope lab list'");
+	int r = lab_start(in->args[1], &run, lab_print, NULL, id, err);
+	if (r < 0)
+		return r;
+	if (!in->common.json) {
+		printf(o->keep ? "%s stands: zscope lab clean removes it\n" : "%s is over\n", id);
+		return STATUS_OK;
+	}
+	lab_json_start(&j, &out, in);
+	json_str(&j, "id", id);
+	json_str(&j, "scenario", in->args[1]);
+	json_bool(&j, "standing", o->keep);
+	json_end_object(&j);
+	puts(buf_str(&out));
+	return STATUS_OK;
+}
+
+static int lab_clean_all(struct invocation *in, struct err *err)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct lab_cleaned cleaned = { 0 };
+	struct json j;
+
+	int r = lab_clean(in->n_args > 1 ? in->args[1] : NULL, &cleaned, err);
+	if (r < 0)
+		return r;
+	if (!in->common.json) {
+		printf("%u runs removed: %u processes, %u cgroups, %u files, %u mounts\n",
+		       cleaned.runs, cleaned.processes, cleaned.cgroups, cleaned.files,
+		       cleaned.mounts);
+		return STATUS_OK;
+	}
+	lab_json_start(&j, &out, in);
+	json_u64(&j, "runs", cleaned.runs);
+	json_u64(&j, "processes", cleaned.processes);
+	json_u64(&j, "cgroups", cleaned.cgroups);
+	json_u64(&j, "files", cleaned.files);
+	json_u64(&j, "mounts", cleaned.mounts);
+	json_end_object(&j);
+	puts(buf_str(&out));
+	return STATUS_OK;
+}
+
+static int lab_main(struct invocation *in, struct err *err)
+{
+	const char *verb = in->n_args ? in->args[0] : "";
+
+	if (strcmp(verb, "list") == 0)
+		return lab_list(in);
+	if (strcmp(verb, "run") == 0)
+		return lab_run_named(in, err);
+	if (strcmp(verb, "clean") == 0)
+		return lab_clean_all(in, err);
+	return err_set(err, -EINVAL, "lab takes run, clean or list: see 'zscope lab --help'");
+}
+
+const struct command cmd_lab = {
+	.name = "lab",
+	.summary = "make a real, bounded incident on a reserved host, and remove every trace of it",
+	.arguments = "run SCENARIO | clean [ID] | list",
+	.description = "Makes a real incident on this host, so that tests, demos and training "
+		       "stand on real "
+		       "kernel behaviour. Every run is bounded in count and time, works only below "
+		       "its own "
+		       "cgroup directory (zscope-lab-ID) and its own scratch directories, and "
+		       "writes down what "
+		       "it makes before it makes it.\n\n"
+		       "Without --keep the command lasts as long as the incident and then removes "
+		       "it. With "
+		       "--keep it returns when the incident stands; zscope lab clean removes it, "
+		       "or a dead-man "
+		       "process does when --for is over. lab clean also removes what a killed run "
+		       "left behind: "
+		       "processes (by pid and start time), cgroups, files and mounts.",
+	.examples = "zscope lab list\n"
+		    "zscope lab run busy-core --mode sys --for 10s\n"
+		    "zscope lab run zombies --count 1000 --mode mix --keep --for 10m\n"
+		    "zscope lab clean\n",
+	.common = COMMON_JSON,
+	.options = options,
+	.n_options = ARRAY_LEN(options),
+	.options_size = sizeof(struct lab_cli),
+	.run = lab_main,
+};
