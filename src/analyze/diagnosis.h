@@ -6,8 +6,7 @@
 #include "rule.h"
 
 enum plan_action {
-	PLAN_STOP,     /* stop the unit, wait until its cgroup is empty */
-	PLAN_MASK,     /* mask it, so that neither upgrade nor first boot brings it back */
+	PLAN_DISABLE,  /* stop the unit, wait until its cgroup is empty, mask it */
 	PLAN_PURGE,    /* release the zombies */
 	PLAN_VALIDATE, /* watch whether it helped */
 	PLAN_LOOK,     /* a command that shows more; changes nothing */

@@ -6,8 +6,8 @@
 #include "auto.h"
 
 static const char *const action_names[] = {
-	[PLAN_STOP] = "stop",         [PLAN_MASK] = "mask", [PLAN_PURGE] = "purge",
-	[PLAN_VALIDATE] = "validate", [PLAN_LOOK] = "look", [PLAN_REBOOT] = "reboot",
+	[PLAN_DISABLE] = "disable", [PLAN_PURGE] = "purge",   [PLAN_VALIDATE] = "validate",
+	[PLAN_LOOK] = "look",       [PLAN_REBOOT] = "reboot",
 };
 
 const char *plan_action_name(enum plan_action action)
@@ -52,28 +52,19 @@ static void plan_unit_steps(const struct facts *facts, struct diagnosis *d, cons
 	const char *force =
 		u && u->is_protected ? findings_text(&d->findings, " --force %s", unit) : "";
 
-	if (plan_has(d, PLAN_STOP, unit))
+	if (plan_has(d, PLAN_DISABLE, unit))
 		return;
-	plan_add(d,
-		 (struct plan_step){
-			 .action = PLAN_STOP,
-			 .target = unit,
-			 .command = findings_text(&d->findings, "zscope fix %zu --apply%s",
-						  d->plan.len + 1, force),
-			 .why = findings_text(&d->findings,
-					      "stop %s and wait until its cgroup is empty", unit),
-			 .risk = u && u->is_protected ? "high" : "low",
-			 .reversible = true,
-		 });
 	plan_add(d, (struct plan_step){
-			    .action = PLAN_MASK,
+			    .action = PLAN_DISABLE,
 			    .target = unit,
 			    .command = findings_text(&d->findings, "zscope fix %zu --apply%s",
 						     d->plan.len + 1, force),
-			    .why = findings_text(&d->findings,
-						 "mask %s: a disabled unit can come back at first "
-						 "boot or with an upgrade",
-						 unit),
+			    .why = findings_text(
+				    &d->findings,
+				    "stop %s, wait until its cgroup is empty, and mask it: a unit "
+				    "that is "
+				    "only disabled can come back at first boot or with an upgrade",
+				    unit),
 			    .risk = u && u->is_protected ? "high" : "low",
 			    .reversible = true,
 		    });
@@ -116,7 +107,8 @@ void plan_make(const struct facts *facts, struct diagnosis *d)
 		plan_add(d, (struct plan_step){
 				    .action = PLAN_PURGE,
 				    .target = "",
-				    .command = "zscope purge --apply",
+				    .command = findings_text(&d->findings, "zscope fix %zu --apply",
+							     d->plan.len + 1),
 				    .why = "release the zombies that page cache pins; nobody "
 					   "else's cache is touched",
 				    .risk = "low",

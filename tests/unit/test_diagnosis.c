@@ -28,10 +28,10 @@ TEST(the_whole_chain_of_the_incident)
 						"net-driver-reset" };
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		CHECK_STR(rule_at(&d, i), expected[i]);
-	CHECK_EQ(d.plan.items[0].action, PLAN_STOP);
+	CHECK_EQ(d.plan.items[0].action, PLAN_DISABLE);
 	CHECK_STR(d.plan.items[0].target, "ecs.service");
-	CHECK_EQ(d.plan.items[1].action, PLAN_MASK);
-	CHECK_EQ(d.plan.items[2].action, PLAN_PURGE);
+	CHECK_EQ(d.plan.items[1].action, PLAN_PURGE);
+	CHECK_EQ(d.plan.items[2].action, PLAN_VALIDATE);
 	vec_foreach (&d.plan, step)
 		CHECK(strcmp(step->target, "kubelet.service") != 0);
 	vec_foreach (&d.findings.list, finding)

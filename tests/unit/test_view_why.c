@@ -42,7 +42,7 @@ TEST(json_has_the_members_of_the_contract)
 		"\"culprit\":{\"kind\":\"unit\",\"name\":\"ecs.service\"}",
 		"\"chain\":[{\"finding\":\"unit-misfit\"",
 		"\"because\":{",
-		"\"plan\":[{\"id\":1,\"action\":\"stop\",\"target\":\"ecs.service\"",
+		"\"plan\":[{\"id\":1,\"action\":\"disable\",\"target\":\"ecs.service\"",
 		"\"reversible\":true",
 		"\"unknown\":[]"
 	};
