@@ -15,6 +15,8 @@ struct store_options {
 	uint64_t max_bytes;  /* retention: oldest segments go first; 0 = no limit */
 	uint64_t max_age_ns; /* 0 = no limit */
 	uint64_t segment_ns; /* 0 = 60 s */
+	uint64_t ring_bytes; /* kept in memory while the disk takes nothing; 0 = 8 MiB */
+	uint64_t sync_ns;    /* fdatasync so often, off the tick path; 0 = 5 s */
 };
 
 struct store_clock {
@@ -37,8 +39,13 @@ int store_writer_open(const char *dir, const struct store_options *options,
 		      const struct store_hooks *hooks, struct store_writer **ret, struct err *err);
 /* Once a second: anchors the clocks, rotates the segment when due, applies retention. */
 int store_writer_tick(struct store_writer *w, const struct store_clock *clock, struct err *err);
-/* Append one frame. A full or failing disk is no error: the frame is kept in memory (bounded), the
- * gap is marked, and writing resumes by itself; *store_writer_degraded() says so meanwhile. */
+/* Write out what is pending. store_writer_tick does so for the second before; call it after the
+ * tick's frames to lose less than a second to a kill. */
+void store_writer_flush(struct store_writer *w);
+/* Append one frame. time_ns is what readers seek by: more than 2 s away from the present tick it is
+ * replaced by the tick's time (the payload keeps its own times). A full or failing disk is no
+ * error: the frame is kept in memory (bounded), the gap is marked, and writing resumes by itself;
+ * store_writer_degraded() says so meanwhile. */
 int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned version,
 			uint64_t time_ns, const void *payload, size_t len, struct err *err);
 /* The clocks of the last store_writer_tick; valid inside the hooks too. */
@@ -49,6 +56,7 @@ int store_writer_footer_blob(struct store_writer *w, enum footer_kind kind, cons
 			     size_t len, struct err *err);
 /* NULL = all is well, else what is wrong, in words. */
 const char *store_writer_degraded(const struct store_writer *w);
+uint64_t store_writer_lost_frames(const struct store_writer *w);
 uint64_t store_writer_bytes(const struct store_writer *w); /* of the whole store */
 /* Keep the segments that touch [from, to) whatever retention says. */
 int store_writer_pin(struct store_writer *w, uint64_t from_ns, uint64_t to_ns, struct err *err);

@@ -1,0 +1,185 @@
+#include "segment_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "text.h"
+#include "wire.h"
+
+#define FILE_BUDGET (UINT64_C(64) << 20)
+
+void segment_file_close(struct segment_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	f->sealed = false;
+	segment_index_clear(&f->index);
+	buf_clear(&f->bytes);
+	f->base = 0;
+}
+
+void segment_file_free(struct segment_file *f)
+{
+	segment_file_close(f);
+	segment_index_free(&f->index);
+	buf_free(&f->bytes);
+}
+
+static int file_read(struct segment_file *f, uint64_t at, uint64_t most, struct buf *out,
+		     struct err *err)
+{
+	char name[SEGMENT_NAME_MAX];
+
+	while (most) {
+		size_t want = MIN_OF(most, (uint64_t)1 << 20);
+		if (!buf_reserve(out, want))
+			return err_set(err, -ENOMEM, "out of memory");
+		ssize_t n = pread(f->fd, out->data + out->len, want, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int code = -errno;
+			segment_name_print(name, &f->name);
+			return err_path(err, code, name);
+		}
+		if (n == 0)
+			break;
+		out->len += (size_t)n;
+		out->data[out->len] = '\0';
+		at += (uint64_t)n;
+		most -= (uint64_t)n;
+	}
+	return 0;
+}
+
+int segment_file_load(struct segment_file *f, uint64_t from, uint64_t to, struct err *err)
+{
+	buf_clear(&f->bytes);
+	f->base = from;
+	return to > from ? file_read(f, from, to - from, &f->bytes, err) : 0;
+}
+
+int segment_file_load_more(struct segment_file *f, struct err *err)
+{
+	uint64_t end = f->base + f->bytes.len;
+	size_t before = f->bytes.len;
+
+	if (end >= SEGMENT_MOST_BYTES)
+		return 0;
+	int r = file_read(f, end, SEGMENT_MOST_BYTES - end, &f->bytes, err);
+	return r < 0 ? r : f->bytes.len > before;
+}
+
+int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct buf *scratch,
+			 const void **ret, size_t *ret_len)
+{
+	if (!head->zstd) {
+		*ret = head->stored;
+		*ret_len = head->stored_len;
+		return 0;
+	}
+	unsigned long long len = ZSTD_getFrameContentSize(head->stored, head->stored_len);
+	if (len > FRAME_MOST_BYTES) /* the two error values are larger still */
+		return -EBADMSG;
+	buf_clear(scratch);
+	if (!buf_reserve(scratch, (size_t)len + 1))
+		return -ENOMEM;
+	size_t n = ZSTD_decompressDCtx(zstd, scratch->data, (size_t)len, head->stored,
+				       head->stored_len);
+	if (ZSTD_isError(n) || n != len)
+		return -EBADMSG;
+	scratch->len = n;
+	*ret = scratch->data;
+	*ret_len = n;
+	return 0;
+}
+
+/* The index from the footer; false when there is no intact one. */
+static bool file_read_footer(struct segment_file *f, uint64_t file_len, ZSTD_DCtx *zstd,
+			     struct buf *scratch)
+{
+	uint8_t end[SEGMENT_END_BYTES];
+	struct frame_head head;
+	const void *payload;
+	uint64_t offset;
+	size_t len;
+
+	if (file_len < SEGMENT_END_BYTES ||
+	    pread(f->fd, end, sizeof(end), (off_t)(file_len - sizeof(end))) != sizeof(end) ||
+	    !segment_end_parse(end, f->name.salt, &offset) || offset > file_len - sizeof(end))
+		return false;
+	if (segment_file_load(f, offset, file_len - sizeof(end), NULL) < 0)
+		return false;
+	if (frame_wire_get(f->bytes.data, f->bytes.len, f->name.salt, &head) !=
+		    (ssize_t)f->bytes.len ||
+	    head.kind != FRAME_FOOTER ||
+	    segment_file_payload(&head, zstd, scratch, &payload, &len) < 0)
+		return false;
+	f->end_offset = offset;
+	return segment_footer_parse(payload, len, offset, &f->index) == 0;
+}
+
+static void file_index_frame(struct segment_file *f, const struct frame_head *head, uint64_t offset)
+{
+	struct wire_reader r;
+	size_t len;
+
+	segment_index_add(&f->index, head->kind, head->time_ns, offset);
+	if (head->kind != FRAME_SEGMENT || head->zstd)
+		return;
+	wire_open(&r, head->stored, head->stored_len);
+	wire_get_u64(&r);
+	wire_get_i64(&r);
+	const char *boot_id = wire_get_bytes(&r, &len);
+	if (boot_id)
+		text_copy_n(f->index.boot_id, sizeof(f->index.boot_id), boot_id, len);
+}
+
+/* No footer: look at every intact frame. The walk over bytes names the damage, not this. */
+static int file_scan(struct segment_file *f, uint64_t file_len, struct err *err)
+{
+	uint64_t budget = FILE_BUDGET;
+	size_t at = SEGMENT_MAGIC_BYTES;
+	struct frame_head head;
+
+	segment_index_clear(&f->index);
+	int r = segment_file_load(f, 0, MIN_OF(file_len, (uint64_t)SEGMENT_MOST_BYTES), err);
+	if (r < 0)
+		return r;
+	while (at < f->bytes.len) {
+		ssize_t n =
+			frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, &head);
+		if (n < 0) {
+			at = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, f->name.salt,
+					     &budget);
+			continue;
+		}
+		file_index_frame(f, &head, at);
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+int segment_file_open(struct segment_file *f, int dir_fd, const struct segment_name *name,
+		      ZSTD_DCtx *zstd, struct buf *scratch, struct err *err)
+{
+	char text[SEGMENT_NAME_MAX];
+	struct stat st;
+
+	segment_file_close(f);
+	segment_name_print(text, name);
+	f->name = *name;
+	f->budget = FILE_BUDGET;
+	f->fd = openat(dir_fd, text, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return err_path(err, -errno, text);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "%s: is no regular file", text);
+	f->sealed = file_read_footer(f, (uint64_t)st.st_size, zstd, scratch);
+	return f->sealed ? 0 : file_scan(f, (uint64_t)st.st_size, err);
+}

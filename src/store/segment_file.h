@@ -1,0 +1,37 @@
+/* An open segment file for reading: its index, and its frames by offset. Works on sealed segments
+ * (index from the footer), on one that is being written and on damaged ones (index from a scan). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <zstd.h>
+
+#include "buf.h"
+#include "err.h"
+#include "frame_wire.h"
+#include "segment.h"
+
+struct segment_file {
+	int fd; /* -1 = closed */
+	struct segment_name name;
+	bool sealed;         /* index and end_offset come from an intact footer */
+	uint64_t end_offset; /* sealed: where the footer begins */
+	struct segment_index index;
+	struct buf bytes; /* a part of the file ... */
+	uint64_t base;    /* ... that begins at this offset */
+	uint64_t budget;  /* for frame_wire_find */
+};
+
+/* -ENOENT when retention took it meanwhile. *zstd and *scratch are the caller's, for the footer. */
+int segment_file_open(struct segment_file *f, int dir_fd, const struct segment_name *name,
+		      ZSTD_DCtx *zstd, struct buf *scratch, struct err *err);
+void segment_file_close(struct segment_file *f); /* keeps memory for the next */
+void segment_file_free(struct segment_file *f);
+/* Load [from, to) of the file into bytes, as far as it exists. */
+int segment_file_load(struct segment_file *f, uint64_t from, uint64_t to, struct err *err);
+/* Append what was written behind bytes meanwhile; 1 = there was something. */
+int segment_file_load_more(struct segment_file *f, struct err *err);
+/* The payload in plain; -EBADMSG when it does not decompress. *ret points into head's bytes or
+ * scratch. */
+int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct buf *scratch,
+			 const void **ret, size_t *ret_len);

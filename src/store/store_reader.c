@@ -1,0 +1,577 @@
+#include "store_reader.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "segment_file.h"
+#include "store_dir.h"
+#include "store_gap.h"
+#include "text.h"
+#include "timefmt.h"
+#include "wire.h"
+
+#define READER_SLACK_NS   (SEGMENT_SLACK_S * NS_PER_S)
+#define READER_SEGMENT_NS (60 * NS_PER_S) /* what a cut-off segment may have held */
+
+enum {
+	READER_MOST_LOSSES = 1000,
+	READER_GAP_SEGMENTS = 64, /* so far behind an empty window its gap marker is looked for */
+};
+
+struct store_reader {
+	int dir_fd;
+	char dir[256];
+	struct store_segments segments;
+	struct timespec listed; /* change time of the directory at the last listing */
+	ZSTD_DCtx *zstd;
+	struct buf payload;
+	struct store_losses losses;
+
+	uint64_t from_ns, to_ns; /* the window */
+	uint32_t kinds;
+	bool delivered, gaps_sought; /* anything in this window; its gap marker looked for */
+
+	struct segment_file file;
+	uint64_t next_start_ns; /* segments that begin before this are done */
+	bool open;              /* file is the present segment */
+	size_t next_dict;
+	uint64_t dict_end; /* dictionaries up to this offset were given */
+	uint64_t offset;   /* of the next frame */
+	uint64_t good_ns;  /* time of the last intact frame of this segment, 0 = none yet */
+};
+
+static int reader_list(struct store_reader *r, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(r->dir_fd, &st) < 0)
+		return err_path(err, -errno, r->dir);
+	if (st.st_mtim.tv_sec == r->listed.tv_sec && st.st_mtim.tv_nsec == r->listed.tv_nsec)
+		return 0;
+	r->listed = st.st_mtim;
+	return store_dir_list(r->dir_fd, r->dir, false, &r->segments, err);
+}
+
+int store_reader_open(const char *dir, struct store_reader **ret, struct err *err)
+{
+	struct store_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	r->file.fd = -1;
+	text_copy(r->dir, sizeof(r->dir), dir);
+	r->zstd = ZSTD_createDCtx();
+	int code = r->dir_fd = store_dir_open_reader(dir, err);
+	if (code >= 0)
+		code = r->zstd ? reader_list(r, err) : err_set(err, -ENOMEM, "out of memory");
+	if (code < 0) {
+		store_reader_close(r);
+		return code;
+	}
+	r->to_ns = UINT64_MAX;
+	r->kinds = FRAME_ALL;
+	*ret = r;
+	return 0;
+}
+
+void store_reader_close(struct store_reader *r)
+{
+	if (!r)
+		return;
+	if (r->dir_fd >= 0)
+		close(r->dir_fd);
+	segment_file_free(&r->file);
+	vec_free(&r->segments.list);
+	vec_free(&r->losses.list);
+	buf_free(&r->payload);
+	ZSTD_freeDCtx(r->zstd);
+	free(r);
+}
+
+const struct store_losses *store_reader_losses(const struct store_reader *r)
+{
+	return &r->losses;
+}
+
+/* Once per text, and only when it touches the window. */
+__attribute__((format(printf, 4, 5))) static void
+reader_lose(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, const char *format, ...)
+{
+	struct store_loss loss = { .from_ns = from_ns, .to_ns = to_ns };
+	va_list args;
+
+	if ((to_ns && to_ns <= r->from_ns) || (from_ns && from_ns >= r->to_ns))
+		return;
+	va_start(args, format);
+	vsnprintf(loss.why, sizeof(loss.why), format, args);
+	va_end(args);
+	vec_foreach (&r->losses.list, old)
+		if (strcmp(old->why, loss.why) == 0)
+			return;
+	if (r->losses.list.len < READER_MOST_LOSSES)
+		(void)vec_push(&r->losses.list, loss);
+}
+
+int store_reader_seek(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, uint32_t kinds,
+		      struct err *err)
+{
+	r->from_ns = from_ns;
+	r->to_ns = to_ns;
+	r->kinds = kinds;
+	r->delivered = r->gaps_sought = false;
+	r->losses.list.len = 0;
+	r->open = false;
+	r->next_start_ns = from_ns > SEGMENT_MOST_NS ? from_ns - SEGMENT_MOST_NS : 0;
+	return reader_list(r, err);
+}
+
+/* Offset of the first anchor from which frames at or after time_ns may follow. */
+static uint64_t index_offset_before(const struct segment_index *index, uint64_t time_ns)
+{
+	size_t low = 0, high = index->seconds.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (index->seconds.items[mid].time_ns + READER_SLACK_NS < time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* events written before the first anchor belong to the first second */
+	return low == 0 ? SEGMENT_MAGIC_BYTES : index->seconds.items[low - 1].offset;
+}
+
+static uint64_t index_offset_after(const struct segment_file *f, uint64_t time_ns)
+{
+	const struct segment_index *index = &f->index;
+	size_t low = 0, high = index->seconds.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (index->seconds.items[mid].time_ns < time_ns ||
+		    index->seconds.items[mid].time_ns - time_ns < READER_SLACK_NS)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < index->seconds.len ? index->seconds.items[low].offset : f->end_offset;
+}
+
+/* Make the segment the present one; 0 = it has nothing for the window. */
+static int reader_enter(struct store_reader *r, const struct segment_name *name, struct err *err)
+{
+	struct segment_file *f = &r->file;
+	int code = segment_file_open(f, r->dir_fd, name, r->zstd, &r->payload, err);
+
+	if (code == -ENOENT || code == -ENOMEM)
+		return code == -ENOENT ? 0 : code;
+	if (code < 0) {
+		reader_lose(r, name->start_ns, name->start_ns + READER_SEGMENT_NS, "%s",
+			    err ? err->text : "a segment cannot be read");
+		return 0;
+	}
+	if (f->sealed && (f->index.to_ns + READER_SLACK_NS <= r->from_ns ||
+			  !(f->index.kinds & (r->kinds | FRAME_BIT(FRAME_GAP)))))
+		return 0;
+	r->offset = SEGMENT_MAGIC_BYTES;
+	if (f->sealed) {
+		r->offset = index_offset_before(&f->index, r->from_ns);
+		uint64_t end = MAX_OF(index_offset_after(f, r->to_ns), r->offset);
+		code = segment_file_load(f, r->offset, end, err);
+		if (code < 0)
+			return code;
+	}
+	r->open = true;
+	r->next_dict = 0;
+	r->dict_end = f->index.dicts.len ? f->index.dicts.items[f->index.dicts.len - 1].offset : 0;
+	r->good_ns = 0;
+	return 1;
+}
+
+static bool reader_is_newest(const struct store_reader *r)
+{
+	const struct store_segments *s = &r->segments;
+
+	return s->list.len && s->list.items[s->list.len - 1].name.start_ns == r->file.name.start_ns;
+}
+
+/* Where the next segment begins; bounds what a cut-off one may have held. */
+static uint64_t reader_next_start(const struct store_reader *r)
+{
+	size_t at = store_segments_after(&r->segments, r->file.name.start_ns);
+	uint64_t most = r->file.name.start_ns + READER_SEGMENT_NS;
+
+	if (at < r->segments.list.len)
+		most = MIN_OF(most, r->segments.list.items[at].name.start_ns);
+	return MAX_OF(most, r->good_ns + 1);
+}
+
+static void reader_lose_bytes(struct store_reader *r, uint64_t offset, uint64_t to_ns,
+			      const char *what)
+{
+	char name[SEGMENT_NAME_MAX];
+	uint64_t from_ns = r->good_ns;
+
+	segment_name_print(name, &r->file.name);
+	if (!from_ns) {
+		from_ns = r->file.name.start_ns;
+		vec_foreach (&r->file.index.seconds, second)
+			if (second->offset < offset)
+				from_ns = second->time_ns;
+	}
+	reader_lose(r, from_ns, to_ns, "%s: byte %" PRIu64 ": %s", name, offset, what);
+}
+
+/* A dictionary frame by its offset, wherever it lies. 1 = *ret is it. */
+static int reader_read_dict(struct store_reader *r, const struct segment_dict *dict,
+			    struct frame_head *ret, struct buf *bytes)
+{
+	struct segment_file *f = &r->file;
+	uint32_t len;
+
+	buf_clear(bytes);
+	if (!buf_reserve(bytes, FRAME_HEAD_BYTES) ||
+	    pread(f->fd, bytes->data, FRAME_HEAD_BYTES, (off_t)dict->offset) != FRAME_HEAD_BYTES)
+		return 0;
+	memcpy(&len, bytes->data + 8, 4);
+	if (len > FRAME_MOST_BYTES || !buf_reserve(bytes, FRAME_HEAD_BYTES + len))
+		return 0;
+	ssize_t n = pread(f->fd, bytes->data, FRAME_HEAD_BYTES + len, (off_t)dict->offset);
+	return n > 0 && frame_wire_get(bytes->data, (size_t)n, f->name.salt, ret) > 0 &&
+	       ret->kind == dict->kind;
+}
+
+static int reader_give(struct store_reader *r, const struct frame_head *head, struct frame *ret)
+{
+	size_t len;
+	const void *payload;
+
+	if (segment_file_payload(head, r->zstd, &r->payload, &payload, &len) < 0)
+		return 0;
+	*ret = (struct frame){
+		.kind = head->kind,
+		.version = head->version,
+		.time_ns = head->time_ns,
+		.segment = r->file.name.start_ns,
+		.payload = payload,
+		.len = len,
+	};
+	return 1;
+}
+
+/* The next dictionary or key of the present segment that is asked for. */
+static int reader_next_dict(struct store_reader *r, struct frame *ret)
+{
+	struct segment_index *index = &r->file.index;
+	struct frame_head head;
+
+	while (r->next_dict < index->dicts.len) {
+		const struct segment_dict *dict = &index->dicts.items[r->next_dict++];
+		AUTO_BUF struct buf bytes = { 0 };
+		if (!(r->kinds & FRAME_BIT(dict->kind)))
+			continue;
+		if (!reader_read_dict(r, dict, &head, &bytes)) {
+			reader_lose_bytes(r, dict->offset, 0, "checksum of a key frame");
+			continue;
+		}
+		if (!head.zstd) { /* outlives bytes */
+			buf_clear(&r->payload);
+			buf_add(&r->payload, head.stored, head.stored_len);
+			head.stored = r->payload.data;
+		}
+		if (reader_give(r, &head, ret))
+			return 1;
+	}
+	return 0;
+}
+
+static void reader_note_gap(struct store_reader *r, const struct frame_head *head)
+{
+	struct store_gap gap;
+	const void *payload;
+	size_t len;
+
+	if (segment_file_payload(head, r->zstd, &r->payload, &payload, &len) == 0 &&
+	    store_gap_decode(payload, len, &gap) == 0)
+		reader_lose(r, gap.from_ns, gap.to_ns, "not recorded: %s", gap.why);
+}
+
+/* The intact frame at or after r->offset; damage on the way is noted. 0 = no more bytes. */
+static int reader_walk(struct store_reader *r, struct frame_head *ret)
+{
+	struct segment_file *f = &r->file;
+	size_t at = (size_t)(r->offset - f->base);
+
+	if (at >= f->bytes.len)
+		return 0;
+	ssize_t n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, ret);
+	if (n < 0) {
+		size_t next = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, f->name.salt,
+					      &f->budget);
+		if (next == f->bytes.len && !f->sealed)
+			return 0; /* a torn tail, or one that is just being written */
+		uint64_t to_ns = f->index.to_ns;
+		if (next < f->bytes.len) {
+			n = frame_wire_get(f->bytes.data + next, f->bytes.len - next, f->name.salt,
+					   ret);
+			to_ns = ret->time_ns;
+		}
+		reader_lose_bytes(r, r->offset, MAX_OF(to_ns, r->good_ns + 1),
+				  "checksum of a frame");
+		r->offset = f->base + next;
+		if (next == f->bytes.len)
+			return 0;
+	}
+	r->offset += (uint64_t)n;
+	r->good_ns = ret->time_ns;
+	return 1;
+}
+
+/* Whether the walked frame is to be given to the caller. */
+static bool reader_wants(const struct store_reader *r, const struct frame_head *head,
+			 uint64_t offset)
+{
+	if (head->kind >= FRAME_KIND_END || !(r->kinds & FRAME_BIT(head->kind)) ||
+	    head->kind == FRAME_FOOTER || head->kind == FRAME_SEGMENT)
+		return false;
+	if (segment_is_dict(head->kind))
+		return offset > r->dict_end;
+	return head->time_ns >= r->from_ns && head->time_ns < r->to_ns;
+}
+
+/* All bytes of the present segment are used. 1 = more came meanwhile, 0 = wait, -1 = done with it.
+ */
+static int reader_end_of_bytes(struct store_reader *r, struct err *err)
+{
+	struct segment_file *f = &r->file;
+	char what[80];
+
+	if (f->sealed)
+		return -1;
+	if (segment_file_load_more(f, NULL) > 0)
+		return 1;
+	if (reader_list(r, err) < 0)
+		return -1;
+	if (reader_is_newest(r) && store_dir_is_locked(r->dir_fd))
+		return 0;
+	if (segment_file_load_more(f, NULL) > 0) /* between the two looks */
+		return 1;
+	uint64_t end = f->base + f->bytes.len;
+	snprintf(what, sizeof(what), "cut off without its footer (%" PRIu64 " bytes of no use)",
+		 end - MIN_OF(end, r->offset));
+	reader_lose_bytes(r, MIN_OF(end, r->offset), reader_next_start(r), what);
+	return -1;
+}
+
+/* The next wanted frame of the present segment; 0 = end of bytes, -1 = done with the segment. */
+static int reader_next_frame(struct store_reader *r, struct frame *ret)
+{
+	struct frame_head head;
+
+	if (reader_next_dict(r, ret))
+		return 1;
+	for (;;) {
+		if (!reader_walk(r, &head))
+			return 0;
+		uint64_t offset = r->offset - FRAME_HEAD_BYTES - head.stored_len;
+		if (head.kind == FRAME_FOOTER)
+			return -1;
+		if (head.kind == FRAME_CLOCK && head.time_ns >= READER_SLACK_NS &&
+		    head.time_ns - READER_SLACK_NS >= r->to_ns)
+			return -1;
+		if (head.kind == FRAME_GAP)
+			reader_note_gap(r, &head);
+		if (!reader_wants(r, &head, offset))
+			continue;
+		if (reader_give(r, &head, ret))
+			return 1;
+		reader_lose_bytes(r, offset, head.time_ns + 1, "a frame does not decompress");
+	}
+}
+
+/* The gap marker of a window without data stands where recording resumed. */
+static void reader_seek_gaps(struct store_reader *r)
+{
+	size_t at = store_segments_after(&r->segments, r->to_ns);
+	size_t end = MIN_OF(at + READER_GAP_SEGMENTS, r->segments.list.len);
+	struct frame_head head;
+
+	if (r->delivered || r->gaps_sought)
+		return;
+	r->gaps_sought = true;
+	for (; at < end; at++) {
+		struct segment_file *f = &r->file;
+		if (segment_file_open(f, r->dir_fd, &r->segments.list.items[at].name, r->zstd,
+				      &r->payload, NULL) < 0 ||
+		    !(f->index.kinds & FRAME_BIT(FRAME_GAP)))
+			continue;
+		r->offset = SEGMENT_MAGIC_BYTES;
+		if (f->sealed && segment_file_load(f, r->offset, f->end_offset, NULL) < 0)
+			continue;
+		while (reader_walk(r, &head))
+			if (head.kind == FRAME_GAP)
+				reader_note_gap(r, &head);
+		break;
+	}
+}
+
+/* Enter the next segment of the window; 0 = there is none. */
+static int reader_advance(struct store_reader *r, struct err *err)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		size_t at = r->next_start_ns
+				    ? store_segments_after(&r->segments, r->next_start_ns - 1)
+				    : 0;
+		for (; at < r->segments.list.len; at++) {
+			const struct segment_name name = r->segments.list.items[at].name;
+			if (r->to_ns <= name.start_ns &&
+			    name.start_ns - r->to_ns >= READER_SLACK_NS)
+				break;
+			r->next_start_ns = name.start_ns + 1;
+			int code = reader_enter(r, &name, err);
+			if (code != 0)
+				return code;
+		}
+		int code = reader_list(r, err); /* a new segment may have begun */
+		if (code < 0)
+			return code;
+	}
+	reader_seek_gaps(r);
+	return 0;
+}
+
+int store_reader_next(struct store_reader *r, struct frame *ret, struct err *err)
+{
+	for (;;) {
+		if (!r->open) {
+			int code = reader_advance(r, err);
+			if (code <= 0)
+				return code;
+		}
+		int got = reader_next_frame(r, ret);
+		if (got > 0) {
+			r->delivered = true;
+			return 1;
+		}
+		int more = got < 0 ? -1 : reader_end_of_bytes(r, err);
+		if (more == 0)
+			return 0;
+		if (more < 0)
+			r->open = false;
+	}
+}
+
+int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
+		      struct err *err)
+{
+	int code = reader_list(r, err);
+
+	r->open = false;
+	for (size_t i = r->segments.list.len; code >= 0 && i-- > 0;) {
+		if (segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[i].name, r->zstd,
+				      &r->payload, NULL) < 0 ||
+		    !r->file.index.seconds.len)
+			continue;
+		*ret_from_ns =
+			MIN_OF(r->segments.list.items[0].name.start_ns, r->file.index.from_ns);
+		*ret_to_ns = r->file.index.to_ns;
+		return 0;
+	}
+	return code < 0 ? code : err_set(err, -ENODATA, "%s: the recording is empty", r->dir);
+}
+
+static int reader_clock_at(struct store_reader *r, const struct segment_second *second,
+			   struct store_clock *ret)
+{
+	uint8_t bytes[FRAME_HEAD_BYTES + 32];
+	struct frame_head head;
+	struct wire_reader w;
+
+	ssize_t n = pread(r->file.fd, bytes, sizeof(bytes), (off_t)second->offset);
+	if (n <= 0 || frame_wire_get(bytes, (size_t)n, r->file.name.salt, &head) < 0 || head.zstd)
+		return -EBADMSG;
+	wire_open(&w, head.stored, head.stored_len);
+	ret->real_ns = head.time_ns;
+	ret->mono_ns = wire_get_u64(&w);
+	ret->boot_ns = ret->mono_ns + (uint64_t)wire_get_i64(&w);
+	text_copy(ret->boot_id, sizeof(ret->boot_id), r->file.index.boot_id);
+	return w.failed ? -EBADMSG : 0;
+}
+
+int store_reader_clock(struct store_reader *r, uint64_t time_ns, struct store_clock *ret,
+		       struct err *err)
+{
+	int code = reader_list(r, err);
+
+	if (code < 0)
+		return code;
+	r->open = false;
+	for (size_t at = store_segments_after(&r->segments, time_ns), i = 0; at-- > 0 && i < 3;
+	     i++) {
+		if (segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[at].name,
+				      r->zstd, &r->payload, NULL) < 0)
+			continue;
+		for (size_t k = r->file.index.seconds.len; k-- > 0;) {
+			const struct segment_second *second = &r->file.index.seconds.items[k];
+			if (second->time_ns <= time_ns && reader_clock_at(r, second, ret) == 0)
+				return 0;
+		}
+	}
+	return err_set(err, -ENODATA, "%s: no clock is recorded for that time", r->dir);
+}
+
+const struct store_footer_blob *store_footer_blob(const struct store_footer *footer,
+						  enum footer_kind kind)
+{
+	for (size_t i = 0; i < footer->n_blobs; i++)
+		if (footer->blobs[i].kind == kind)
+			return &footer->blobs[i];
+	return NULL;
+}
+
+static int reader_footer(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			 int (*each)(void *arg, const struct store_footer *footer), void *arg)
+{
+	const struct segment_file *f = &r->file;
+	struct store_footer_blob blobs[FOOTER_KIND_END];
+	struct store_footer footer = { .segment = f->name.start_ns,
+				       .from_ns = f->name.start_ns,
+				       .to_ns = f->index.to_ns,
+				       .sealed = f->sealed,
+				       .blobs = blobs };
+
+	if ((f->index.to_ns && f->index.to_ns <= from_ns) || f->name.start_ns >= to_ns)
+		return 0;
+	vec_foreach (&f->index.blobs, blob)
+		if (footer.n_blobs < ARRAY_LEN(blobs))
+			blobs[footer.n_blobs++] = (struct store_footer_blob){
+				blob->kind, f->index.bytes.data + blob->offset, blob->len
+			};
+	return each(arg, &footer);
+}
+
+int store_reader_footers(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			 int (*each)(void *arg, const struct store_footer *footer), void *arg,
+			 struct err *err)
+{
+	uint64_t first = from_ns > SEGMENT_MOST_NS ? from_ns - SEGMENT_MOST_NS : 0;
+	int code = reader_list(r, err);
+
+	r->open = false;
+	for (size_t at = store_segments_after(&r->segments, first); code >= 0; at++) {
+		if (at >= r->segments.list.len || r->segments.list.items[at].name.start_ns >= to_ns)
+			return 0;
+		if (segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[at].name,
+				      r->zstd, &r->payload, NULL) < 0)
+			continue;
+		int stop = reader_footer(r, from_ns, to_ns, each, arg);
+		if (stop)
+			return stop;
+	}
+	return code;
+}
