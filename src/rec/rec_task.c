@@ -19,6 +19,8 @@ static const struct rec_field fields[] = {
 	REC_FIELD(rec_task, comm, REC_STR, REC_NONE, 0, "name, hostile bytes"),
 	REC_FIELD(rec_task, cgroup, REC_STR, REC_NONE, 0,
 		  "cgroup path of the memory controller's hierarchy, hostile bytes"),
+	REC_FIELD(rec_task, tgid, REC_U64, REC_ID, 0, "process that a thread belongs to"),
+	REC_FIELD(rec_task, recent, REC_U64, REC_NS, 0, "CPU time since the tick before"),
 };
 
 const struct rec_desc rec_task_desc = {

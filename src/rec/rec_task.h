@@ -18,6 +18,8 @@ struct rec_task {
 	uint64_t kernel_thread;
 	const char *comm;
 	const char *cgroup;
+	uint64_t tgid;
+	uint64_t recent;
 };
 
 enum {
@@ -34,6 +36,8 @@ enum {
 	REC_TASK_KERNEL_THREAD = 1 << 10,
 	REC_TASK_COMM = 1 << 11,
 	REC_TASK_CGROUP = 1 << 12,
+	REC_TASK_TGID = 1 << 13,
+	REC_TASK_RECENT = 1 << 14,
 };
 
 extern const struct rec_desc rec_task_desc;

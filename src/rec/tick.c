@@ -16,6 +16,11 @@ void *tick_add_row(struct tick *t, enum rec_kind kind)
 	return memset(row, 0, desc->size);
 }
 
+void *tick_only_row(struct tick *t, enum rec_kind kind)
+{
+	return t->rows[kind].len ? t->rows[kind].items : tick_add_row(t, kind);
+}
+
 void tick_clear(struct tick *t)
 {
 	for (unsigned kind = 0; kind < REC_KIND_END; kind++)

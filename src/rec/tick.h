@@ -19,6 +19,8 @@ struct tick {
 
 /* A zeroed new row of the kind; NULL when out of memory. Valid until the next row of that kind. */
 void *tick_add_row(struct tick *t, enum rec_kind kind);
+/* The row of a kind that has one row, made when there is none yet. */
+void *tick_only_row(struct tick *t, enum rec_kind kind);
 /* Forget the rows, keep their memory. */
 void tick_clear(struct tick *t);
 void tick_free(struct tick *t);

@@ -1,0 +1,194 @@
+#include "tick_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "auto.h"
+#include "cgroup_counts.h"
+#include "interrupts.h"
+#include "loadavg.h"
+#include "nic_irq.h"
+#include "pressure.h"
+#include "proc_meminfo.h"
+#include "proc_stat.h"
+#include "proc_vmstat.h"
+#include "quota.h"
+#include "softirqs.h"
+#include "softnet.h"
+#include "tasks.h"
+#include "timefmt.h"
+
+static int pressure_cpu(const char *text, struct tick *t, struct err *err)
+{
+	return pressure_parse(text, PRESSURE_CPU, t, err);
+}
+
+static int pressure_memory(const char *text, struct tick *t, struct err *err)
+{
+	return pressure_parse(text, PRESSURE_MEMORY, t, err);
+}
+
+static int pressure_io(const char *text, struct tick *t, struct err *err)
+{
+	return pressure_parse(text, PRESSURE_IO, t, err);
+}
+
+static int pressure_irq(const char *text, struct tick *t, struct err *err)
+{
+	return pressure_parse(text, PRESSURE_IRQ, t, err);
+}
+
+/* Sources that are one text file. */
+static const struct tick_file {
+	const char *path;
+	enum rec_kind kind;
+	const char *what; /* for people, when it is missing; NULL = its absence is no news */
+	int (*parse)(const char *text, struct tick *ret, struct err *err);
+	unsigned shed_at; /* left out from this level on */
+} files[] = {
+	{ "proc/stat", REC_CPU, "time of cores", proc_stat_parse, 9 },
+	{ "proc/loadavg", REC_LOAD, "load average", loadavg_parse, 9 },
+	{ "proc/vmstat", REC_VMSTAT, "reclaim and faults", proc_vmstat_parse, 3 },
+	{ "proc/meminfo", REC_MEMINFO, "memory", proc_meminfo_parse, 3 },
+	{ "proc/pressure/cpu", REC_PRESSURE, "CPU pressure", pressure_cpu, 3 },
+	{ "proc/pressure/memory", REC_PRESSURE, "memory pressure", pressure_memory, 3 },
+	{ "proc/pressure/io", REC_PRESSURE, "I/O pressure", pressure_io, 3 },
+	/* only with CONFIG_IRQ_TIME_ACCOUNTING, from 6.1 */
+	{ "proc/pressure/irq", REC_PRESSURE, NULL, pressure_irq, 3 },
+	{ "proc/softirqs", REC_SOFTIRQ, "soft interrupts", softirqs_parse, 3 },
+	{ "proc/net/softnet_stat", REC_SOFTNET, "packet backlog", softnet_parse, 3 },
+};
+
+enum {
+	TICK_FULL_IRQ_EVERY = 10, /* ticks between two readings of all interrupts */
+	TICK_FIND_EVERY = 60,     /* ticks between two searches for new files and devices */
+};
+
+struct tick_source {
+	const struct root *root;
+	struct tick_source_options options;
+	struct offer offer;
+	struct buf text; /* shared: stays in the cache */
+	struct reread files[ARRAY_LEN(files)];
+	struct reread interrupts;
+	struct cgroup_counts cgroups;
+	struct nic_irq nic_irq;
+	struct tasks tasks;
+	struct quota quota;
+	uint64_t n_reads;
+	unsigned shed;
+};
+
+static bool tick_wants(const struct tick_source *s, enum rec_kind kind)
+{
+	return !s->options.kinds || s->options.kinds & TICK_KIND(kind);
+}
+
+int tick_source_open(const struct root *root, const struct tick_source_options *options,
+		     struct tick_source **ret, struct err *err)
+{
+	struct tick_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->root = root;
+	s->options = options ? *options : (struct tick_source_options){ 0 };
+	offer_read(root, &s->offer);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		s->files[i].fd = -1;
+		if (tick_wants(s, files[i].kind))
+			(void)reread_open(&s->files[i], root, files[i].path, NULL);
+	}
+	s->interrupts.fd = -1;
+	if (tick_wants(s, REC_IRQ))
+		(void)reread_open(&s->interrupts, root, "proc/interrupts", NULL);
+	if (tick_wants(s, REC_CGROUPS))
+		cgroup_counts_open(&s->cgroups, root, &s->offer);
+	if (tick_wants(s, REC_TASK))
+		tasks_open(&s->tasks, root, s->options.top_tasks);
+	*ret = s;
+	return 0;
+}
+
+void tick_source_close(struct tick_source *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		reread_close(&s->files[i]);
+	reread_close(&s->interrupts);
+	cgroup_counts_close(&s->cgroups);
+	nic_irq_close(&s->nic_irq);
+	tasks_close(&s->tasks);
+	quota_close(&s->quota);
+	buf_free(&s->text);
+	free(s);
+}
+
+const struct offer *tick_source_offer(const struct tick_source *s)
+{
+	return &s->offer;
+}
+
+void tick_source_shed(struct tick_source *s, unsigned level)
+{
+	s->shed = level;
+}
+
+static void tick_read_file(struct tick_source *s, size_t i, struct tick *t,
+			   struct unknowns *unknowns)
+{
+	struct reread *file = &s->files[i];
+	struct err err = { 0 };
+	int r = 0;
+
+	if (file->fd < 0)
+		r = reread_open(file, s->root, files[i].path, &err);
+	if (r == 0)
+		r = reread_text(file, &s->text, &err);
+	if (r == 0)
+		r = files[i].parse(buf_str(&s->text), t, &err);
+	if (r < 0 && files[i].what)
+		unknowns_add(unknowns, files[i].what, "%s", err.text);
+}
+
+static void tick_read_irqs(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
+{
+	struct err err = { 0 };
+	bool full = s->shed < 1 && s->n_reads % TICK_FULL_IRQ_EVERY == TICK_FULL_IRQ_EVERY - 1;
+
+	if (full && reread_text(&s->interrupts, &s->text, &err) == 0 &&
+	    interrupts_parse(buf_str(&s->text), t, &err) == 0)
+		return; /* network queues are among them */
+	if (s->n_reads % TICK_FIND_EVERY == 0) {
+		nic_irq_close(&s->nic_irq);
+		(void)nic_irq_open(&s->nic_irq, s->root, NULL);
+	}
+	if (nic_irq_read(&s->nic_irq, &s->text, t, &err) < 0)
+		unknowns_add(unknowns, "network interrupts", "%s", err.text);
+}
+
+int tick_source_read(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
+{
+	tick_clear(t);
+	t->real_ns = clock_real_ns();
+	t->mono_ns = clock_mono_ns();
+	t->boot_ns = clock_boot_ns();
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		/* one that is missing is looked for again, but not every second */
+		bool look = s->files[i].fd >= 0 || s->n_reads % TICK_FIND_EVERY == 0;
+		if (tick_wants(s, files[i].kind) && look && s->shed < files[i].shed_at)
+			tick_read_file(s, i, t, unknowns);
+	}
+	if (tick_wants(s, REC_CGROUPS))
+		cgroup_counts_read(&s->cgroups, s->root, &s->offer, &s->text, t, unknowns);
+	if (tick_wants(s, REC_IRQ) && s->shed < 3)
+		tick_read_irqs(s, t, unknowns);
+	if (tick_wants(s, REC_TASK) && s->shed < 3)
+		tasks_read(&s->tasks, s->root, &s->offer, s->shed >= 2, &s->text, t, unknowns);
+	if (tick_wants(s, REC_QUOTA) && s->shed < 2)
+		quota_read(&s->quota, s->root, &s->offer, s->options.thorough, &s->text, t,
+			   unknowns);
+	s->n_reads++;
+	return s->text.failed ? -ENOMEM : 0;
+}

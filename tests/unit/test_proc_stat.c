@@ -1,0 +1,59 @@
+#include "proc_stat.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "rec_cpu.h"
+#include "rec_load.h"
+
+TEST(every_online_core_and_the_machine)
+{
+	AUTO_TICK struct tick t = { 0 };
+
+	CHECK_EQ(proc_stat_parse("cpu  9 9 9 9 9 9 9 9 9 9\n"
+				 "cpu0 1 2 3 4 5 6 7 8 9 10\n"
+				 "cpu3 11 0 0 40 0 0 0 0 0 0\n" /* 1 and 2 are offline */
+				 "intr 754572 0 0 0\nctxt 1543058\nbtime 1794789483\n"
+				 "processes 41649\nprocs_running 3\nprocs_blocked 1\n"
+				 "softirq 5 1 1\n",
+				 &t, NULL),
+		 0);
+	CHECK_EQ(t.rows[REC_CPU].len, 2);
+	const struct rec_cpu *c = TICK_ROW(&t, REC_CPU, rec_cpu, 0);
+	CHECK_EQ(c->usr, 1);
+	CHECK_EQ(c->idle, 4);
+	CHECK_EQ(c->guest_nice, 10);
+	CHECK_EQ(c->have, (1 << 11) - 1);
+	CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 1)->cpu, 3);
+	const struct rec_load *l = TICK_ROW(&t, REC_LOAD, rec_load, 0);
+	CHECK_EQ(l->intr, 754572);
+	CHECK_EQ(l->forks, 41649);
+	CHECK_EQ(l->runnable, 3);
+	CHECK_EQ(l->blocked, 1);
+}
+
+TEST(old_kernels_have_fewer_columns)
+{
+	AUTO_TICK struct tick t = { 0 };
+
+	CHECK_EQ(proc_stat_parse("cpu0 1 2 3 4\n", &t, NULL), 0);
+	const struct rec_cpu *c = TICK_ROW(&t, REC_CPU, rec_cpu, 0);
+	CHECK(c->have & REC_CPU_IDLE);
+	CHECK(!(c->have & REC_CPU_IOWAIT));
+}
+
+TEST(what_is_no_stat_is_named)
+{
+	AUTO_TICK struct tick t = { 0 };
+	struct err err;
+
+	CHECK_EQ(proc_stat_parse("", &t, &err), -ENODATA);
+	CHECK_STR(err.text, "/proc/stat: no line of any core");
+	CHECK_EQ(proc_stat_parse("cpu 1 2 3\ncpux 1\ncpu99999999999999999999999 1 2\n", &t, &err),
+		 -ENODATA);
+	CHECK_EQ(proc_stat_parse("cpu0 99999999999999999999999 1 2 3\n", &t, &err), 0);
+	CHECK(TICK_ROW(&t, REC_CPU, rec_cpu, 0)->usr == UINT64_MAX);
+}
+
+TEST_MAIN
