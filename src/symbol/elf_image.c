@@ -1,0 +1,266 @@
+#include "elf_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "text.h"
+
+static int read_bytes(const struct elf_source *src, uint64_t offset, void *ret, size_t len)
+{
+	if (offset > src->size || len > src->size - offset)
+		return -ENODATA;
+	memcpy(ret, (const uint8_t *)src->bytes + offset, len);
+	return 0;
+}
+
+static int read_fd(const struct elf_source *src, uint64_t offset, void *ret, size_t len)
+{
+	if (offset > src->size || len > src->size - offset)
+		return -ENODATA;
+	for (size_t done = 0; done < len;) {
+		ssize_t n = pread(src->fd, (char *)ret + done, len - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+struct elf_source elf_source_of_bytes(const void *bytes, size_t len)
+{
+	return (struct elf_source){ .read_at = read_bytes, .size = len, .bytes = bytes, .fd = -1 };
+}
+
+int elf_source_of_fd(int fd, struct elf_source *ret, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(err, -errno, "fstat: %s", strerror(errno));
+	*ret = (struct elf_source){ .read_at = read_fd, .size = (uint64_t)st.st_size, .fd = fd };
+	return 0;
+}
+
+int elf_image_read(const struct elf_image *e, uint64_t offset, uint64_t size, void **ret)
+{
+	if (size > ELF_MAX_SECTION_BYTES)
+		return -EFBIG;
+	if (offset > e->source.size || size > e->source.size - offset)
+		return -ENODATA;
+	void *bytes = malloc(size ? size : 1);
+	if (!bytes)
+		return -ENOMEM;
+	int r = e->source.read_at(&e->source, offset, bytes, size);
+	if (r < 0) {
+		free(bytes);
+		return r;
+	}
+	*ret = bytes;
+	return 0;
+}
+
+size_t elf_note_build_id(const void *notes, size_t len, uint8_t ret[20])
+{
+	const uint8_t *at = notes, *end = at + len;
+	Elf64_Nhdr head;
+
+	while ((size_t)(end - at) >= sizeof(head)) {
+		memcpy(&head, at, sizeof(head));
+		at += sizeof(head);
+		uint64_t name = ((uint64_t)head.n_namesz + 3) & ~UINT64_C(3);
+		uint64_t desc = ((uint64_t)head.n_descsz + 3) & ~UINT64_C(3);
+		if (name + head.n_descsz > (uint64_t)(end - at))
+			return 0;
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+		    memcmp(at, "GNU", 4) == 0 && head.n_descsz && head.n_descsz <= 20) {
+			memcpy(ret, at + name, head.n_descsz);
+			return head.n_descsz;
+		}
+		if (name + desc > (uint64_t)(end - at))
+			return 0;
+		at += name + desc;
+	}
+	return 0;
+}
+
+static void read_notes(struct elf_image *e, uint64_t offset, uint64_t size)
+{
+	AUTO_FREE void *notes = NULL;
+
+	if (e->build_id_len || size > 1 << 20 || elf_image_read(e, offset, size, &notes) < 0)
+		return;
+	e->build_id_len = (uint8_t)elf_note_build_id(notes, size, e->build_id);
+}
+
+static int read_segments(struct elf_image *e, const Elf64_Ehdr *head)
+{
+	AUTO_FREE void *bytes = NULL;
+
+	if (!head->e_phnum || head->e_phnum > ELF_MAX_HEADERS ||
+	    head->e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	int r = elf_image_read(e, head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr),
+			       &bytes);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < head->e_phnum; i++) {
+		Elf64_Phdr ph;
+		memcpy(&ph, (char *)bytes + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type == PT_NOTE)
+			read_notes(e, ph.p_offset, ph.p_filesz);
+		if (ph.p_type != PT_LOAD)
+			continue;
+		struct elf_segment load = { ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz,
+					    ph.p_flags };
+		if (!vec_push(&e->loads, load))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_sections(struct elf_image *e, const Elf64_Ehdr *head)
+{
+	AUTO_FREE void *bytes = NULL;
+	AUTO_FREE void *names = NULL;
+	uint64_t names_len = 0;
+	Elf64_Shdr sh;
+
+	if (!head->e_shnum || head->e_shnum > ELF_MAX_HEADERS || head->e_shentsize != sizeof(sh))
+		return 0;
+	if (elf_image_read(e, head->e_shoff, (uint64_t)head->e_shnum * sizeof(sh), &bytes) < 0)
+		return 0; /* cut off behind the code: segments are enough to go on */
+	if (head->e_shstrndx < head->e_shnum) {
+		memcpy(&sh, (char *)bytes + head->e_shstrndx * sizeof(sh), sizeof(sh));
+		if (sh.sh_size <= 1 << 20 &&
+		    elf_image_read(e, sh.sh_offset, sh.sh_size, &names) == 0)
+			names_len = sh.sh_size;
+	}
+	for (unsigned i = 0; i < head->e_shnum; i++) {
+		memcpy(&sh, (char *)bytes + i * sizeof(sh), sizeof(sh));
+		struct elf_section section = { .type = sh.sh_type,
+					       .link = sh.sh_link,
+					       .address = sh.sh_addr,
+					       .offset = sh.sh_offset,
+					       .size = sh.sh_size };
+		if (sh.sh_name < names_len)
+			text_copy_n(section.name, sizeof(section.name), (char *)names + sh.sh_name,
+				    strnlen((char *)names + sh.sh_name, names_len - sh.sh_name));
+		if (sh.sh_type == SHT_NOTE)
+			read_notes(e, sh.sh_offset, sh.sh_size);
+		if (!vec_push(&e->sections, section))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int elf_image_open(const struct elf_source *source, struct elf_image *ret, struct err *err)
+{
+	struct elf_image e = { .source = *source };
+	Elf64_Ehdr head;
+
+	if (source->read_at(source, 0, &head, sizeof(head)) < 0 ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return err_set(err, -ENOEXEC, "no ELF file");
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(err, -ENOTSUP, "ELF file that is not 64-bit little-endian");
+	e.pie = head.e_type == ET_DYN;
+	int r = read_segments(&e, &head);
+	if (r == 0)
+		r = read_sections(&e, &head);
+	if (r < 0) {
+		elf_image_close(&e);
+		return err_set(err, r, "broken ELF headers");
+	}
+	*ret = e;
+	return 0;
+}
+
+void elf_image_close(struct elf_image *e)
+{
+	vec_free(&e->sections);
+	vec_free(&e->loads);
+}
+
+const struct elf_section *elf_image_section(const struct elf_image *e, const char *name)
+{
+	for (size_t i = 0; i < e->sections.len; i++)
+		if (strcmp(e->sections.items[i].name, name) == 0)
+			return &e->sections.items[i];
+	return NULL;
+}
+
+bool elf_image_address(const struct elf_image *e, uint64_t file_offset, uint64_t *ret)
+{
+	for (size_t i = 0; i < e->loads.len; i++) {
+		const struct elf_segment *s = &e->loads.items[i];
+		if (s->flags & PF_X && file_offset >= s->offset &&
+		    file_offset - s->offset < s->file_size) {
+			*ret = file_offset - s->offset + s->address;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elf_image_offset(const struct elf_image *e, uint64_t address, uint64_t *ret_file_offset)
+{
+	for (size_t i = 0; i < e->loads.len; i++) {
+		const struct elf_segment *s = &e->loads.items[i];
+		if (address >= s->address && address - s->address < s->file_size) {
+			*ret_file_offset = address - s->address + s->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int add_symbols(const struct elf_image *e, const struct elf_section *section,
+		       struct symtab *out)
+{
+	AUTO_FREE void *symbols = NULL;
+	AUTO_FREE void *strings = NULL;
+	int added = 0;
+
+	if (section->link >= e->sections.len)
+		return 0;
+	const struct elf_section *names = &e->sections.items[section->link];
+	if (names->type != SHT_STRTAB ||
+	    elf_image_read(e, section->offset, section->size, &symbols) < 0 ||
+	    elf_image_read(e, names->offset, names->size, &strings) < 0)
+		return 0;
+	for (uint64_t at = 0; section->size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
+		Elf64_Sym sym;
+		memcpy(&sym, (char *)symbols + at, sizeof(sym));
+		unsigned type = ELF64_ST_TYPE(sym.st_info);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_name >= names->size)
+			continue;
+		const char *name = (char *)strings + sym.st_name;
+		size_t len = strnlen(name, names->size - sym.st_name);
+		const char *version = memchr(name, '@', len); /* memcpy@@GLIBC_2.14 */
+		if (version && version > name)
+			len = (size_t)(version - name);
+		unsigned bind = ELF64_ST_BIND(sym.st_info);
+		uint8_t rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK;
+		added += symtab_add(out, sym.st_value, sym.st_size, name, len, rank, 0);
+	}
+	return added;
+}
+
+int elf_image_symbols(const struct elf_image *e, struct symtab *out)
+{
+	int added = 0;
+
+	for (size_t i = 0; i < e->sections.len; i++) {
+		uint32_t type = e->sections.items[i].type;
+		if (type == SHT_SYMTAB || type == SHT_DYNSYM)
+			added += add_symbols(e, &e->sections.items[i], out);
+	}
+	return added;
+}

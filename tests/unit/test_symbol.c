@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "elf_image.h"
+#include "fake_root.h"
+#include "idle_name.h"
+#include "kallsyms.h"
+#include "perf_map.h"
+#include "process_maps.h"
+#include "symbol_loader.h"
+#include "symbolizer.h"
+
+TEST(kernel_symbols_with_modules)
+{
+	struct kallsyms k;
+	struct err err = { 0 };
+	uint64_t start;
+	const char *module;
+
+	CHECK_EQ(kallsyms_parse("0000000000000000 A fixed_percpu_data\n"
+				"ffffffff81000000 T _stext\n"
+				"ffffffff81000000 t local_alias\n"
+				"ffffffff81000100 t do_idle\n"
+				"ffffffff81000200 D some_data\n"
+				"ffffffffc0000000 t ena_poll\t[ena]\n"
+				"ffffffffc0001000 t bpf_prog_1_x\t[bpf]\n",
+				&k, &err),
+		 0);
+	CHECK_STR(kallsyms_find(&k, 0xffffffff81000010, &start, &module), "_stext");
+	CHECK_STR(kallsyms_find(&k, 0xffffffff81000150, &start, &module), "do_idle");
+	CHECK_STR(module, "[kernel.kallsyms]");
+	CHECK_STR(kallsyms_find(&k, 0xffffffffc0000010, &start, &module), "ena_poll");
+	CHECK_STR(module, "[ena]");
+	CHECK(!kallsyms_find(&k, 0x1000, &start, &module));
+	CHECK(!kallsyms_find(&k, 0xffffffffff000000, &start, &module));
+	kallsyms_add(&k, 0xffffffffc0002000, 64, "bpf_prog_2_y", true);
+	CHECK_STR(kallsyms_find(&k, 0xffffffffc0002010, &start, &module), "bpf_prog_2_y");
+	CHECK_STR(module, "[bpf]");
+	CHECK(!kallsyms_find(&k, 0xffffffffc0002040, &start, &module));
+	kallsyms_free(&k);
+}
+
+TEST(hidden_kernel_symbols_are_named)
+{
+	struct kallsyms k;
+	struct err err = { 0 };
+
+	CHECK_EQ(kallsyms_parse("0000000000000000 T _stext\n0000000000000000 T x\n", &k, &err),
+		 -EACCES);
+	CHECK(strstr(err.text, "kptr_restrict") != NULL);
+}
+
+__attribute__((noinline)) static int function_of_this_test(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+TEST(an_elf_file_with_symtab)
+{
+	struct elf_source source;
+	struct symbol_image *image = NULL;
+	int fd = open("/proc/self/exe", O_RDONLY);
+	bool found = false;
+
+	CHECK_EQ(function_of_this_test(1), 2);
+	CHECK_EQ(elf_source_of_fd(fd, &source, NULL), 0);
+	CHECK_EQ(symbol_image_read(&source, &image, NULL), 0);
+	CHECK(image->build_id_len == 20);
+	for (size_t i = 0; i < image->table.entries.len; i++) {
+		const struct symtab_entry *e = &image->table.entries.items[i];
+		if (strcmp(symtab_name(&image->table, e), "function_of_this_test") != 0)
+			continue;
+		found = true;
+		CHECK(symtab_find(&image->table, e->start + e->size - 1) == e);
+		CHECK(symtab_find(&image->table, e->start + e->size) != e);
+	}
+	CHECK(found);
+	symbol_image_free(image);
+	close(fd);
+}
+
+TEST(no_name_beyond_a_symbols_size)
+{
+	struct symtab t = { 0 };
+
+	symtab_add(&t, 0x1000, 0x10, "sized", 5, 0, 0);
+	symtab_add(&t, 0x2000, 0, "unsized", 7, 0, 0);
+	symtab_add(&t, 0x1000, 0x10, "global", 6, 2, 0);
+	symtab_finish(&t);
+	CHECK_STR(symtab_name(&t, symtab_find(&t, 0x100f)), "global");
+	CHECK(!symtab_find(&t, 0x1010));
+	CHECK_STR(symtab_name(&t, symtab_find(&t, 0x2000)), "unsized");
+	CHECK(!symtab_find(&t, 0x2001));
+	CHECK(!symtab_find(&t, 0xfff));
+	symtab_free(&t);
+}
+
+TEST(a_jits_map)
+{
+	struct symtab t = { 0 };
+
+	CHECK_EQ(perf_map_parse("3ef414c0 398 Interpreter\n0x3ef418a0 0x80 a b;c\nrubbish\n"
+				"ff 0 empty\n12 zz x\n",
+				&t),
+		 2);
+	symtab_finish(&t);
+	CHECK_STR(symtab_name(&t, symtab_find(&t, 0x3ef414d0)), "Interpreter");
+	CHECK_STR(symtab_name(&t, symtab_find(&t, 0x3ef418a1)), "a b;c");
+	symtab_free(&t);
+}
+
+static void count_map(void *arg, const struct proc_maps_entry *e)
+{
+	struct process *p = arg;
+	process_add_map(p, e->start, e->end, e->file_offset, e->path_len);
+}
+
+TEST(mappings_of_a_process)
+{
+	struct process_table t = { 0 };
+	struct process *p = process_table_put(&t, 10);
+
+	CHECK_EQ(proc_maps_parse("00400000-00401000 r-xp 00002000 fe:01 77   /usr/bin/a b\n"
+				 "00401000-00402000 rw-p 00000000 00:00 0\n"
+				 "7f0000000000-7f0000001000 r-xp 00000000 00:00 0 [vdso]\n"
+				 "7f0000002000-7f0000003000 rwxp 00000000 00:00 0 \n"
+				 "bad line\n",
+				 count_map, p),
+		 3);
+	CHECK_EQ(process_find_map(p, 0x400010)->file, strlen("/usr/bin/a b"));
+	CHECK(!process_find_map(p, 0x401000));
+	/* a mapping over the middle of another */
+	process_add_map(p, 0x400400, 0x400800, 0, 99);
+	CHECK_EQ(process_find_map(p, 0x4003ff)->file_offset, 0x2000);
+	CHECK_EQ(process_find_map(p, 0x400400)->file, 99);
+	CHECK_EQ(process_find_map(p, 0x400800)->file_offset, 0x2800);
+	process_add_map(p, 0x400000, 0x500000, 0, 98);
+	CHECK_EQ(process_find_map(p, 0x400800)->file, 98);
+	process_table_fork(&t, 11, 10);
+	CHECK_EQ(process_find_map(process_table_get(&t, 11), 0x400800)->file, 98);
+	process_table_exit(&t, 11);
+	CHECK(process_table_get(&t, 11) != NULL);
+	process_table_forget_dead(&t);
+	CHECK(!process_table_get(&t, 11));
+	process_table_free(&t);
+}
+
+TEST(idle_is_a_leaf_function)
+{
+	CHECK(idle_name("pv_native_safe_halt") && idle_name("intel_idle_irq"));
+	CHECK(!idle_name("net_rx_action") && !idle_name("handle_softirqs"));
+}
+
+/* This very process: maps from /proc, symbols of its own file, the vdso. */
+TEST(symbolizes_this_process)
+{
+	AUTO_PROFILE struct profile profile;
+	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
+	struct root root;
+	struct symbolizer *s;
+	char name[128];
+	uint64_t address = (uint64_t)(uintptr_t)function_of_this_test;
+
+	CHECK_EQ(root_open(NULL, &root, NULL), 0);
+	CHECK_EQ(profile_init(&profile), 0);
+	CHECK_EQ(symbolizer_open(&root, &unknowns, &s, NULL), 0);
+	symbolizer_use(s, &profile);
+	for (int round = 0; round < 2; round++) { /* maps first, then the file */
+		symbolizer_touch(s, (uint32_t)getpid(), address);
+		symbolizer_wait(s, 5000000000);
+		symbolizer_collect(s);
+	}
+	uint32_t frame = symbolizer_user_frame(s, (uint32_t)getpid(), address);
+	CHECK_STR(profile_frame_name(&profile, frame, name, sizeof(name)), "function_of_this_test");
+	CHECK_EQ(profile.modules.items[profile.frames.items[frame].module].build_id_len, 20);
+	CHECK_EQ(symbolizer_user_frame(s, (uint32_t)getpid(), 0x10), 0);
+	symbolizer_close(s);
+	root_close(&root);
+}
+
+TEST_MAIN
