@@ -1,0 +1,425 @@
+#include "recorder.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "recorder_meter.h"
+#include "text.h"
+#include "timefmt.h"
+
+#define STEP_NS        (NS_PER_S / 2) /* a wall clock that moved further was set */
+#define MISALIGNED_NS  (5 * NS_PER_MS)
+#define SHED_SHARE     2  /* raise the level when a tick takes more than 1/2 of its interval */
+#define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
+#define RESTORE_AFTER  30 /* so many calm ticks lower the level */
+#define MOST_LATE_SAID 160
+
+struct recorder_slot {
+	const struct recorder_part *part;
+	struct recorder_context context;
+	void *state;
+	bool open;
+	char said[MOST_LATE_SAID]; /* last trouble, so that it is told once */
+};
+
+struct recorder {
+	const struct recorder_options *options;
+	uint64_t interval_ns;
+	struct store_writer *writer;
+	struct recorder_slot slots[RECORDER_MOST_PARTS];
+	size_t n_slots;
+	struct rec_self self;
+	struct recorder_meter meter;
+	struct store_clock clock; /* of the last tick */
+	uint64_t ticks, calm_ticks;
+	uint64_t expected_mono_ns;
+	int timer_fd, signal_fd;
+	char degraded[160];
+};
+
+int recorder_put_event(struct store_writer *w, const struct rec_event *event, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	rec_event_encode(&bytes, event);
+	if (bytes.failed)
+		return err_set(err, -ENOMEM, "out of memory");
+	return store_writer_append(w, FRAME_EVENT, 1, event->time_ns, bytes.data, bytes.len, err);
+}
+
+static void recorder_say(struct recorder *r, const char *line)
+{
+	if (r->options->say)
+		r->options->say(r->options->arg, line);
+}
+
+/* The recorder's own word, on stderr and in the recording. */
+__attribute__((format(printf, 4, 5))) static void recorder_tell(struct recorder *r,
+								enum event_severity severity,
+								const char *id, const char *format,
+								...)
+{
+	char text[500];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	struct rec_event event = {
+		.time_ns = r->clock.real_ns,
+		.end_ns = r->clock.real_ns,
+		.source = EVENT_SELF,
+		.severity = severity,
+		.trusted = true,
+		.count = 1,
+		.id = id,
+		.text = text,
+	};
+	recorder_put_event(r->writer, &event, NULL);
+	recorder_say(r, text);
+}
+
+static void recorder_part_failed(struct recorder *r, struct recorder_slot *slot, struct err *err)
+{
+	char text[MOST_LATE_SAID];
+
+	snprintf(text, sizeof(text), "%s: %s", slot->part->name, err->text);
+	if (strcmp(text, slot->said) == 0)
+		return;
+	text_copy(slot->said, sizeof(slot->said), text);
+	recorder_tell(r, EVENT_WARN, "recorder-part-trouble", "%s", text);
+}
+
+/* What makes a segment readable on another machine, as lines of key=value. */
+static int recorder_put_meta(struct recorder *r, struct err *err)
+{
+	char text[600];
+	struct utsname u;
+
+	if (uname(&u) < 0)
+		return 0;
+	int n = snprintf(text, sizeof(text),
+			 "version=" ZSCOPE_VERSION "\nhost=%s\nkernel=%s\nmachine=%s\nuser_hz=%ld\n"
+			 "cores=%ld\npage_bytes=%ld\ninterval_ns=%" PRIu64 "\n",
+			 u.nodename, u.release, u.machine, sysconf(_SC_CLK_TCK),
+			 sysconf(_SC_NPROCESSORS_CONF), sysconf(_SC_PAGESIZE), r->interval_ns);
+	return store_writer_append(r->writer, FRAME_META, 1, store_writer_clock(r->writer)->real_ns,
+				   text, MIN_OF((size_t)n, sizeof(text) - 1), err);
+}
+
+static int recorder_begin_segment(void *arg, struct store_writer *w, struct err *err)
+{
+	struct recorder *r = arg;
+	struct err why = { 0 };
+
+	r->writer = w;
+	recorder_put_meta(r, &why);
+	for (size_t i = 0; i < r->n_slots; i++) {
+		struct recorder_slot *slot = &r->slots[i];
+		if (slot->open && slot->part->begin_segment &&
+		    slot->part->begin_segment(slot->state, store_writer_clock(w), w, &why) < 0)
+			recorder_part_failed(r, slot, &why);
+	}
+	return 0;
+}
+
+static int recorder_end_segment(void *arg, struct store_writer *w, struct err *err)
+{
+	struct recorder *r = arg;
+	struct err why = { 0 };
+
+	for (size_t i = 0; i < r->n_slots; i++) {
+		struct recorder_slot *slot = &r->slots[i];
+		if (slot->open && slot->part->end_segment &&
+		    slot->part->end_segment(slot->state, store_writer_clock(w), w, &why) < 0)
+			recorder_part_failed(r, slot, &why);
+	}
+	return 0;
+}
+
+/* Parts that do not open keep their reason in `said` until the recording can take it. */
+static void recorder_open_parts(struct recorder *r)
+{
+	for (size_t i = 0; i < r->options->n_parts && i < RECORDER_MOST_PARTS; i++) {
+		struct recorder_slot *slot = &r->slots[r->n_slots++];
+		struct err err = { 0 };
+
+		slot->part = r->options->parts[i].part;
+		slot->context = (struct recorder_context){ .root = r->options->root,
+							   .options = r->options->parts[i].options,
+							   .self = &r->self };
+		slot->open = slot->part->open(&slot->state, &slot->context, &err) >= 0;
+		if (!slot->open)
+			snprintf(slot->said, sizeof(slot->said), "%s", err.text);
+	}
+}
+
+/* Late is the recorder's worst vice: first in the queue, never swapped out. What the host does not
+ * allow is said, and the recording goes on. */
+static void recorder_harden(struct recorder *r)
+{
+	struct rlimit lock = { 0 };
+	int future = 0;
+
+	if (setpriority(PRIO_PROCESS, 0, -20) < 0)
+		recorder_tell(r, EVENT_INFO, "recorder-no-priority",
+			      "no right to a higher priority (CAP_SYS_NICE): ticks may be late "
+			      "under load");
+	/* with a limit, locking what comes later would make it fail */
+	if (geteuid() == 0 ||
+	    (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY))
+		future = MCL_FUTURE;
+	if (mlockall(MCL_CURRENT | future) < 0)
+		recorder_tell(
+			r, EVENT_INFO, "recorder-no-memory-lock",
+			"memory cannot be locked (%s): ticks may be late when memory is short",
+			strerror(errno));
+}
+
+/* One periodic timer on whole seconds of the wall clock. */
+static int recorder_align(struct recorder *r, struct err *err)
+{
+	uint64_t real = clock_real_ns(), mono = clock_mono_ns();
+	uint64_t next = mono + r->interval_ns - real % r->interval_ns;
+	struct itimerspec spec = {
+		.it_value = { (time_t)(next / NS_PER_S), (long)(next % NS_PER_S) },
+		.it_interval = { (time_t)(r->interval_ns / NS_PER_S),
+				 (long)(r->interval_ns % NS_PER_S) },
+	};
+
+	if (timerfd_settime(r->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
+		return err_set(err, -errno, "timerfd: %s", strerror(errno));
+	r->expected_mono_ns = next;
+	return 0;
+}
+
+static void recorder_shed(struct recorder *r, uint64_t level, const char *why)
+{
+	r->self.shed_level = level;
+	r->calm_ticks = 0;
+	for (size_t i = 0; i < r->n_slots; i++)
+		if (r->slots[i].open && r->slots[i].part->shed)
+			r->slots[i].part->shed(r->slots[i].state, (unsigned)level);
+	recorder_tell(r, level ? EVENT_WARN : EVENT_INFO, "recorder-detail",
+		      "level of detail left out is now %" PRIu64 " of %d: %s", level,
+		      RECORDER_MOST_SHED, why);
+}
+
+static void recorder_judge_pace(struct recorder *r, uint64_t took_ns, uint64_t missed)
+{
+	if ((missed || took_ns > r->interval_ns / SHED_SHARE) &&
+	    r->self.shed_level < RECORDER_MOST_SHED) {
+		recorder_shed(r, r->self.shed_level + 1,
+			      missed ? "ticks were missed" : "a tick took too long");
+		return;
+	}
+	r->calm_ticks = took_ns < r->interval_ns / RESTORE_SHARE ? r->calm_ticks + 1 : 0;
+	if (r->self.shed_level && r->calm_ticks >= RESTORE_AFTER)
+		recorder_shed(r, r->self.shed_level - 1, "there is room again");
+}
+
+/* Steps of the wall clock and time asleep, as events: later readers must not guess. */
+static void recorder_judge_clocks(struct recorder *r, const struct store_clock *now)
+{
+	int64_t wall = (int64_t)(now->real_ns - r->clock.real_ns);
+	int64_t boot = (int64_t)(now->boot_ns - r->clock.boot_ns);
+	int64_t awake = (int64_t)(now->mono_ns - r->clock.mono_ns);
+	struct store_clock before = r->clock;
+
+	r->clock = *now;
+	if (!before.real_ns)
+		return;
+	if (wall - boot > (int64_t)STEP_NS || boot - wall > (int64_t)STEP_NS)
+		recorder_tell(r, EVENT_WARN, "clock-step",
+			      "the wall clock was set: it moved %.3f s in %.3f s",
+			      (double)wall / 1e9, (double)boot / 1e9);
+	if (boot - awake > (int64_t)STEP_NS)
+		recorder_tell(r, EVENT_WARN, "suspended", "the host was suspended for %.1f s",
+			      (double)(boot - awake) / 1e9);
+}
+
+static void recorder_judge_store(struct recorder *r)
+{
+	const char *degraded = store_writer_degraded(r->writer);
+
+	if (strcmp(degraded ? degraded : "", r->degraded) == 0)
+		return;
+	text_copy(r->degraded, sizeof(r->degraded), degraded ? degraded : "");
+	recorder_tell(r, degraded ? EVENT_CRIT : EVENT_INFO, "recorder-store", "store: %s",
+		      degraded ? degraded : "writing to disk again");
+}
+
+static void recorder_first_words(struct recorder *r)
+{
+	for (size_t i = 0; i < r->n_slots; i++)
+		if (!r->slots[i].open)
+			recorder_tell(r, EVENT_WARN, "recorder-part-missing",
+				      "%s cannot be recorded: %s", r->slots[i].part->name,
+				      r->slots[i].said);
+	recorder_harden(r);
+}
+
+static int recorder_tick(struct recorder *r, uint64_t expirations, struct err *err)
+{
+	struct store_clock now = r->clock;
+	struct err why = { 0 };
+	uint64_t cpu_before = clock_cpu_ns();
+	uint64_t missed = r->ticks && expirations > 1 ? expirations - 1 : 0;
+
+	now.real_ns = clock_real_ns();
+	now.mono_ns = clock_mono_ns();
+	now.boot_ns = clock_boot_ns();
+	r->expected_mono_ns += r->interval_ns * (expirations ? expirations - 1 : 0);
+	r->self.lateness_ns =
+		now.mono_ns > r->expected_mono_ns ? now.mono_ns - r->expected_mono_ns : 0;
+	r->self.ticks = ++r->ticks;
+	r->self.missed_ticks += missed;
+	r->self.store_bytes = store_writer_bytes(r->writer);
+	r->self.lost_frames = store_writer_lost_frames(r->writer);
+	recorder_meter_read(&r->meter, &r->self);
+
+	int code = store_writer_tick(r->writer, &now, err);
+	if (code < 0)
+		return code;
+	recorder_judge_clocks(r, &now);
+	if (r->ticks == 1)
+		recorder_first_words(r);
+	for (size_t i = 0; i < r->n_slots; i++) {
+		struct recorder_slot *slot = &r->slots[i];
+		if (slot->open && slot->part->tick &&
+		    slot->part->tick(slot->state, &now, r->writer, &why) < 0)
+			recorder_part_failed(r, slot, &why);
+	}
+	store_writer_flush(r->writer);
+	recorder_judge_store(r);
+	uint64_t took = clock_mono_ns() - now.mono_ns;
+	recorder_judge_pace(r, took, missed);
+	r->self.tick_cpu_ns = clock_cpu_ns() - cpu_before;
+	r->self.have |= REC_SELF_TICK_CPU;
+	r->expected_mono_ns += r->interval_ns;
+	uint64_t phase = (now.real_ns - r->self.lateness_ns) % r->interval_ns;
+	if (MIN_OF(phase, r->interval_ns - phase) > MISALIGNED_NS && !missed)
+		return recorder_align(r, err);
+	return 0;
+}
+
+static void recorder_ready(struct recorder *r, struct recorder_slot *slot)
+{
+	struct err why = { 0 };
+
+	if (slot->part->ready && slot->part->ready(slot->state, r->writer, &why) < 0)
+		recorder_part_failed(r, slot, &why);
+}
+
+/* One wait. 1 = go on, 0 = asked to end. */
+static int recorder_wait(struct recorder *r, struct err *err)
+{
+	struct pollfd fds[2 + RECORDER_MOST_PARTS] = { { r->timer_fd, POLLIN, 0 },
+						       { r->signal_fd, POLLIN, 0 } };
+	uint64_t expirations = 0;
+
+	for (size_t i = 0; i < r->n_slots; i++) {
+		const struct recorder_slot *slot = &r->slots[i];
+		/* before the first tick there is no segment that takes anything */
+		bool asks = slot->open && slot->part->fd && r->ticks;
+		fds[2 + i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
+	}
+	int n = poll(fds, 2 + r->n_slots, -1);
+	if (n < 0 && errno != EINTR)
+		return err_set(err, -errno, "poll: %s", strerror(errno));
+	if (n <= 0)
+		return 1;
+	if (fds[1].revents)
+		return 0;
+	for (size_t i = 0; i < r->n_slots; i++)
+		if (fds[2 + i].revents)
+			recorder_ready(r, &r->slots[i]);
+	if (!fds[0].revents || read(r->timer_fd, &expirations, 8) != 8)
+		return 1;
+	int code = recorder_tick(r, expirations, err);
+	if (code < 0)
+		return code;
+	if (r->options->alive)
+		r->options->alive(r->options->arg, r->ticks == 1);
+	return 1;
+}
+
+static int recorder_loop(struct recorder *r, struct err *err)
+{
+	uint64_t end_ns = clock_mono_ns() + r->options->duration_ns;
+	int code = recorder_align(r, err);
+
+	if (code < 0)
+		return code;
+	do {
+		code = recorder_wait(r, err);
+	} while (code > 0 && (!r->options->duration_ns || clock_mono_ns() < end_ns));
+	return code < 0 ? code : 0;
+}
+
+static int recorder_prepare(struct recorder *r, sigset_t *signals, struct err *err)
+{
+	struct store_hooks hooks = { recorder_begin_segment, recorder_end_segment, r };
+	AUTO_BUF struct buf boot_id = { 0 };
+
+	r->interval_ns = r->options->interval_ns ? r->options->interval_ns : NS_PER_S;
+	if (root_read(r->options->root, "proc/sys/kernel/random/boot_id", 100, &boot_id, NULL) == 0)
+		text_copy_n(r->clock.boot_id, sizeof(r->clock.boot_id), boot_id.data,
+			    strcspn(boot_id.data, "\n"));
+	int code = store_writer_open(r->options->store_dir, &r->options->store, &hooks, &r->writer,
+				     err);
+	if (code < 0)
+		return code;
+	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r->timer_fd < 0 || r->signal_fd < 0)
+		return err_set(err, -errno, "timerfd, signalfd: %s", strerror(errno));
+	recorder_meter_open(&r->meter, r->options->root);
+	recorder_open_parts(r);
+	return 0;
+}
+
+static void recorder_close(struct recorder *r)
+{
+	store_writer_close(r->writer); /* calls end_segment of the parts */
+	for (size_t i = r->n_slots; i-- > 0;)
+		if (r->slots[i].open && r->slots[i].part->close)
+			r->slots[i].part->close(r->slots[i].state);
+	recorder_meter_close(&r->meter);
+	if (r->timer_fd >= 0)
+		close(r->timer_fd);
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+}
+
+int recorder_run(const struct recorder_options *options, struct err *err)
+{
+	AUTO_FREE struct recorder *r = calloc(1, sizeof(*r));
+	sigset_t signals, before;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	r->options = options;
+	r->timer_fd = r->signal_fd = -1;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	int code = recorder_prepare(r, &signals, err);
+	if (code == 0)
+		code = recorder_loop(r, err);
+	recorder_close(r);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
