@@ -19,6 +19,9 @@ missing=
 for package in $want; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
+# the page is bundled with node and npm; a newer node than Debian's brings its own npm
+command -v node >/dev/null || missing="$missing nodejs"
+command -v npm >/dev/null || missing="$missing npm"
 [ -n "$missing" ] || exit 0
 echo "installing:$missing" >&2
 export DEBIAN_FRONTEND=noninteractive

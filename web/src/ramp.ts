@@ -1,0 +1,53 @@
+// Colour ramps that stay readable with every common colour-vision deficiency: lightness alone carries the order, hue only helps.
+// Dark theme: low = background, high = bright; light theme: the other way round.
+type Rgb = [number, number, number];
+const DARK: Rgb[] = [[24, 27, 34], [42, 40, 84], [86, 49, 118], [148, 60, 112], [208, 84, 78], [244, 140, 52], [252, 206, 74], [252, 250, 190]];
+const LIGHT: Rgb[] = [[246, 246, 243], [253, 231, 178], [252, 194, 107], [240, 144, 62], [209, 92, 58], [158, 50, 79], [98, 29, 88], [38, 14, 63]];
+
+export function isDark(): boolean {
+  const set = document.documentElement.dataset.theme;
+  if (set) return set === "dark";
+  return !inPrint && matchMedia("(prefers-color-scheme: dark)").matches;
+}
+let inPrint = false;
+export const setPrint = (on: boolean): void => { inPrint = on; };
+
+function mix(ramp: Rgb[], f: number): Rgb {
+  const x = Math.max(0, Math.min(1, f)) * (ramp.length - 1);
+  const i = Math.min(ramp.length - 2, Math.floor(x));
+  const k = x - i;
+  return [0, 1, 2].map((c) => Math.round(ramp[i][c] + (ramp[i + 1][c] - ramp[i][c]) * k)) as Rgb;
+}
+
+export const css = ([r, g, b]: Rgb): string => `rgb(${r},${g},${b})`;
+export const heat = (f: number, dark = isDark()): Rgb => mix(dark ? DARK : LIGHT, f);
+
+// 256 packed ABGR pixels for ImageData.
+export function heatTable(dark = isDark()): Uint32Array {
+  const table = new Uint32Array(256);
+  for (let i = 0; i < 256; i++) {
+    const [r, g, b] = heat(i / 255, dark);
+    table[i] = (255 << 24) | (b << 16) | (g << 8) | r;
+  }
+  return table;
+}
+
+// Blue = less, orange = more than before; grey = the same.
+export function diverge(f: number, dark = isDark()): Rgb {
+  const mid: Rgb = dark ? [66, 70, 78] : [232, 232, 228];
+  const end: Rgb = f < 0 ? (dark ? [74, 150, 232] : [33, 102, 172]) : dark ? [242, 142, 60] : [204, 88, 12];
+  return mix([mid, end], Math.abs(f));
+}
+
+function hash(text: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return ((h ^ (h >>> 13)) >>> 0) / 4294967296;
+}
+
+// Frames: kernel in orange, everything else in blue; the name only varies the lightness.
+export function frame(name: string, kernel: boolean, dark = isDark()): string {
+  const k = hash(name);
+  if (dark) return kernel ? `hsl(${24 + k * 12} 62% ${34 + k * 13}%)` : `hsl(${204 + k * 14} 42% ${32 + k * 13}%)`;
+  return kernel ? `hsl(${26 + k * 12} 88% ${66 + k * 14}%)` : `hsl(${204 + k * 14} 62% ${74 + k * 12}%)`;
+}

@@ -1,0 +1,80 @@
+// The objects of /api/v1 (docs/API.md). Everything that may be unknown is optional: absent is not zero.
+export interface Unknown { what: string; why: string }
+export interface Envelope { schema: string; host?: string; kernel?: string; time?: string; unknown?: Unknown[] }
+
+export interface Status extends Envelope {
+  version: string;
+  from_ns?: number;
+  to_ns?: number;
+  live: boolean;
+  cpus?: number;
+  profile: boolean;
+  losses: { from_ns?: number; to_ns?: number; why: string }[];
+}
+
+export interface Overview extends Envelope {
+  from_ns: number;
+  to_ns: number;
+  step_ns: number;
+  series: Record<string, (number | null)[]>;
+}
+
+export interface EventRow {
+  time: string; time_ns: number; end_ns?: number;
+  source: string; id: string; severity: string;
+  trusted: boolean; injected?: boolean; count?: number; event: string;
+  fields?: Record<string, string>;
+  text: string;
+}
+export interface Events extends Envelope { events: EventRow[]; total: number }
+
+export interface Matrix extends Envelope {
+  from_ns: number; step_ns: number; cols: number; mode: string;
+  cpus: number[];
+  rows: string[]; // base64 of one byte per column: percent, 255 = unknown
+}
+export interface CoreTimes { [key: string]: number }
+export interface CoresAt extends Envelope {
+  time_ns: number; all: CoreTimes; cpus: CoreTimes[]; saturated: number[];
+}
+
+export interface Heat extends Envelope { start_ns: number; seconds: number; rows: number; cols: number; counts: number[][] }
+
+export interface FlameNode { name: string; value: number; delta?: number; children?: FlameNode[] }
+export interface Flame extends Envelope {
+  samples?: number; lost?: number;
+  names?: string[];
+  nodes?: number[]; // preorder, 3 (flame) or 4 (diff) numbers each: name, depth, value, base value
+  root?: FlameNode;
+  comms?: { name: string; samples: number }[];
+  base_samples?: number;
+  cpus?: { cpu: number; samples: number }[];
+}
+
+export interface Evidence { what: string; value: unknown; unit?: string; source: string; time_ns?: number }
+export interface Finding { id?: string; finding?: string; title?: string; text?: string; because?: string; confidence?: number; severity?: string; evidence?: Evidence[]; time_ns?: number; event?: string; cpu?: number; nic?: string }
+export interface PlanStep { id: string | number; action: string; target?: string; command?: string; reversible?: boolean; risk?: string; reboot?: boolean; why?: string }
+export interface Why extends Envelope {
+  verdict?: { id: string; title: string; confidence?: number; culprit?: { kind: string; name: string } };
+  chain?: Finding[];
+  findings?: Finding[];
+  plan?: PlanStep[];
+  from_ns?: number; to_ns?: number;
+}
+
+export interface ZombieGroup { owner: string; kind?: string; unit?: string; container?: string; count: number; bytes?: number; share?: number }
+export interface Pin { kind: string; file?: string; device?: string; inode?: number; deleted?: boolean; bytes?: number }
+export interface Zombie { id: number; path: string; owner?: string; bytes?: number; file_bytes?: number; anon_bytes?: number; shmem_bytes?: number; slab_bytes?: number; created?: string; died?: string; creator?: string; pins?: Pin[] }
+export interface Zombies extends Envelope {
+  cgroup?: { mode: string; memory?: string };
+  tracked?: number; live?: number; dying?: number; ratio?: number; method?: string; bytes?: number;
+  groups?: ZombieGroup[]; zombies?: Zombie[]; rate_per_hour?: number;
+  forecast?: Record<string, unknown>;
+  pins?: { kind: string; file?: string; deleted?: boolean; count: number; bytes?: number }[];
+}
+
+export interface UnitRow {
+  unit: string; enabled?: string; active?: string; restarts?: number; restarts_per_hour?: number; crash_loop?: boolean;
+  result?: string; fits?: string; why?: string; leaks?: number | boolean; action?: string; evidence?: Evidence[];
+}
+export interface Units extends Envelope { shape?: unknown; units: UnitRow[] }
