@@ -18,13 +18,13 @@ static struct CMUnitTest check_tests[CHECK_MOST_TESTS];
 static size_t check_n_tests;
 
 #define TEST(name_)                                                                    \
-	static void test_##name_(void **state);                                        \
+	static void test_##name_(void **cmocka_state);                                 \
 	__attribute__((constructor)) static void register_##name_(void)                \
 	{                                                                              \
 		check_tests[check_n_tests++] =                                         \
 			(struct CMUnitTest){ #name_, test_##name_, NULL, NULL, NULL }; \
 	}                                                                              \
-	static void test_##name_(void **state __attribute__((unused)))
+	static void test_##name_(void **cmocka_state __attribute__((unused)))
 
 #define CHECK(condition)     assert_true(condition)
 #define CHECK_EQ(a, b)       assert_int_equal(a, b)
