@@ -6,6 +6,8 @@
 
 static const struct command *const table[] = {
 	&cmd_lab,
+	&cmd_fix,
+	&cmd_undo,
 	&cmd_version,
 	&cmd_generate,
 };

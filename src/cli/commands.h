@@ -3,8 +3,10 @@
 
 #include "command.h"
 
+extern const struct command cmd_fix;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
+extern const struct command cmd_undo;
 extern const struct command cmd_version;
 
 /* In the order of `zscope --help`; *ret_len commands. */

@@ -1,0 +1,74 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto.h"
+#include "commands.h"
+#include "manager.h"
+#include "undo.h"
+
+struct undo_options {
+	const char *state;
+};
+
+static const struct option options[] = {
+	OPTION(undo_options, state, "state", 0, OPTION_TEXT, "DIR",
+	       "where the undo journal is kept (default " STATE_DEFAULT ")"),
+};
+
+/* A unit that looped was "active" only in the sense that it ran: it is started once and left to
+ * itself. */
+static int undo_restart(void *arg, const char *unit, struct err *err)
+{
+	struct manager *m = arg;
+
+	if (!m)
+		return err_set(err, -ENOENT, "%s cannot be started: pid 1 is not systemd here",
+			       unit);
+	int r = manager_reload(m, err);
+	return r < 0 ? r : manager_start(m, unit, err);
+}
+
+static int undo_run(struct invocation *in, struct err *err)
+{
+	const struct undo_options *o = in->options;
+	AUTO_UNDO struct undo u = { .file_fd = -1, .lock_fd = -1, .dir_fd = -1 };
+	AUTO_ROOT struct root root = { .fd = -1 };
+	AUTO_MANAGER struct manager *m = NULL;
+	struct undo_report report;
+	char name[64];
+
+	int r = root_open(NULL, &root, err);
+	if (r == 0)
+		r = undo_open(o->state ? o->state : STATE_DEFAULT, &u, err);
+	if (r == 0)
+		r = undo_newest(&u, name, err);
+	if (r < 0)
+		return r;
+	if (manager_open(&m, NULL) < 0)
+		m = NULL;
+	r = undo_reverse(&u, &root, name, undo_restart, m, &report, err);
+	if (r < 0)
+		return r;
+	if (m)
+		r = manager_reload(m, err);
+	printf("taken back: %u steps%s\n", report.reversed,
+	       report.skipped ? "; some had not been done, or somebody changed them since" : "");
+	return r < 0 ? r : STATUS_OK;
+}
+
+const struct command cmd_undo = {
+	.name = "undo",
+	.summary = "take back the last fix, exactly",
+	.arguments = "",
+	.description = "Reverses the newest journal that was not undone, step by step, last first: "
+		       "links and files that the fix made "
+		       "are removed, files that it moved come back, units that it stopped are "
+		       "started. Works after a fix that "
+		       "was interrupted at any point.",
+	.examples = "zscope undo\n",
+	.options = options,
+	.n_options = ARRAY_LEN(options),
+	.options_size = sizeof(struct undo_options),
+	.run = undo_run,
+};
