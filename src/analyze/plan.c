@@ -107,8 +107,7 @@ void plan_make(const struct facts *facts, struct diagnosis *d)
 		plan_add(d, (struct plan_step){
 				    .action = PLAN_PURGE,
 				    .target = "",
-				    .command = findings_text(&d->findings, "zscope fix %zu --apply",
-							     d->plan.len + 1),
+				    .command = "zscope purge --apply",
 				    .why = "release the zombies that page cache pins; nobody "
 					   "else's cache is touched",
 				    .risk = "low",

@@ -4,13 +4,15 @@
 
 #include "auto.h"
 
+/* clang-format off: one a line, in the order of --help */
 static const struct command *const table[] = {
-	&cmd_lab,
 	&cmd_fix,
 	&cmd_undo,
+	&cmd_lab,
 	&cmd_version,
 	&cmd_generate,
 };
+/* clang-format on */
 
 const struct command *const *commands_all(size_t *ret_len)
 {
