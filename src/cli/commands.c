@@ -4,7 +4,8 @@
 
 #include "auto.h"
 
-/* clang-format off: one a line, in the order of --help */
+/* One a line, in the order of --help. */
+/* clang-format off */
 static const struct command *const table[] = {
 	&cmd_fix,
 	&cmd_undo,
