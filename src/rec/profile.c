@@ -352,3 +352,13 @@ const char *profile_frame_where(const struct profile *p, uint32_t frame, char *r
 		 (unsigned long long)f->address);
 	return ret;
 }
+
+uint32_t profile_missing_ticks(const struct profile_cpu_second *row)
+{
+	if (row->idle == PROFILE_IDLE_UNKNOWN || row->idle >= row->expected)
+		return 0;
+	uint32_t busy = row->expected - row->idle;
+	uint32_t came = row->received - MIN_OF(row->received_idle, row->received) + row->lost;
+	uint32_t missing = busy > came ? busy - came : 0;
+	return missing > row->expected / 10 ? missing : 0;
+}

@@ -98,11 +98,16 @@ struct profile_cpu_second {
 	uint32_t cpu;
 	uint32_t expected; /* hz, less when the event was open for a part of the second only */
 	uint32_t received; /* idle samples included, although they are not stored */
-	uint32_t lost;     /* the kernel said so */
-	uint32_t idle;     /* of `expected`, by /proc/stat's idle + iowait; ~0 = unknown */
+	uint32_t received_idle;
+	uint32_t lost; /* the kernel said so */
+	uint32_t idle; /* of `expected`, by /proc/stat's idle + iowait; ~0 = unknown */
 };
 
 #define PROFILE_IDLE_UNKNOWN UINT32_MAX
+
+/* Ticks that should have hit a busy core and never came, by the kernel's own idle time; 0 while
+ * that is unknown, and for what is in the noise of the two clocks (a tenth of a second). */
+uint32_t profile_missing_ticks(const struct profile_cpu_second *row);
 
 struct profile_meta {
 	double hz;               /* 0 = unknown */
