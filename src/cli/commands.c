@@ -9,6 +9,8 @@
 static const struct command *const table[] = {
 	&cmd_fix,
 	&cmd_undo,
+	&cmd_check,
+	&cmd_cores,
 	&cmd_lab,
 	&cmd_version,
 	&cmd_generate,

@@ -4,6 +4,8 @@
 #include "command.h"
 
 extern const struct command cmd_fix;
+extern const struct command cmd_check;
+extern const struct command cmd_cores;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
 extern const struct command cmd_undo;

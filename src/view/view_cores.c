@@ -1,0 +1,151 @@
+#include "view_cores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "auto.h"
+#include "table.h"
+#include "timefmt.h"
+
+enum { VIEW_CORES_BAR = 20 };
+
+static const struct {
+	const char *name;
+	size_t offset;
+} columns[] = {
+	{ "usr", offsetof(struct rate_cpu, usr) },
+	{ "nice", offsetof(struct rate_cpu, nice) },
+	{ "sys", offsetof(struct rate_cpu, sys) },
+	{ "iowait", offsetof(struct rate_cpu, iowait) },
+	{ "irq", offsetof(struct rate_cpu, irq) },
+	{ "soft", offsetof(struct rate_cpu, soft) },
+	{ "steal", offsetof(struct rate_cpu, steal) },
+	{ "guest", offsetof(struct rate_cpu, guest) },
+	{ "gnice", offsetof(struct rate_cpu, gnice) },
+	{ "idle", offsetof(struct rate_cpu, idle) },
+};
+
+static double view_cores_value(const struct rate_cpu *c, size_t column)
+{
+	return *(const double *)((const char *)c + columns[column].offset);
+}
+
+static enum term_color view_cores_color(const struct rate_cpu *c)
+{
+	double busy = rate_cpu_busy(c);
+
+	if (busy >= RATE_SATURATED_PERCENT)
+		return rate_cpu_kernel(c) >= 50 ? TERM_RED : TERM_YELLOW;
+	return busy >= 50 ? TERM_CYAN : TERM_GREEN;
+}
+
+/* '#' kernel, '=' user, '.' idle: readable without colour too. */
+static void view_cores_bar(char ret[VIEW_CORES_BAR + 1], const struct rate_cpu *c)
+{
+	double per = 100.0 / VIEW_CORES_BAR;
+	int kernel = (int)lround(rate_cpu_kernel(c) / per);
+	int busy = (int)lround(rate_cpu_busy(c) / per);
+
+	for (int i = 0; i < VIEW_CORES_BAR; i++)
+		ret[i] = i < kernel ? '#' : i < busy ? '=' : '.';
+	ret[VIEW_CORES_BAR] = '\0';
+}
+
+static void view_cores_row(struct table *t, const char *name, const struct rate_cpu *c)
+{
+	char bar[VIEW_CORES_BAR + 1];
+	enum term_color color = view_cores_color(c);
+
+	table_cell(t, color, "%s", name);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		table_cell(t, TERM_PLAIN, "%.2f", view_cores_value(c, i));
+	view_cores_bar(bar, c);
+	table_cell(t, color, "%s", bar);
+}
+
+void view_cores_text(FILE *out, const struct terminal *term, const struct rates *r)
+{
+	static const char *const heads[] = { "cpu",    "usr",   "nice", "sys",
+					     "iowait", "irq",   "soft", "steal",
+					     "guest",  "gnice", "idle", "#kernel =user" };
+	AUTO_TABLE struct table t;
+	char time[TIMEFMT_MAX], name[24];
+
+	table_init(&t, heads, "rrrrrrrrrrrl", ARRAY_LEN(heads));
+	view_cores_row(&t, "all", &r->all);
+	vec_foreach (&r->cpus, it) {
+		snprintf(name, sizeof(name), "%llu", (unsigned long long)it->cpu);
+		view_cores_row(&t, name, it);
+	}
+	fprintf(out, "%s\n", timefmt_local(time, r->to_ns));
+	table_print(&t, out, term);
+}
+
+static void view_cores_members(struct json *j, const struct rate_cpu *c)
+{
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		json_f64(j, columns[i].name, view_cores_value(c, i), 2);
+}
+
+void view_cores_json(struct json *j, const struct envelope *e, const struct rates *r)
+{
+	json_object(j, NULL);
+	envelope_json(j, e, "cores", r->to_ns);
+	json_f64(j, "seconds", (double)r->interval_ns / 1e9, 3);
+	json_object(j, "all");
+	view_cores_members(j, &r->all);
+	json_end_object(j);
+	json_array(j, "cpus");
+	vec_foreach (&r->cpus, it) {
+		json_object(j, NULL);
+		json_u64(j, "cpu", it->cpu);
+		view_cores_members(j, it);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_array(j, "saturated");
+	vec_foreach (&r->cpus, it)
+		if (rate_cpu_busy(it) >= RATE_SATURATED_PERCENT)
+			json_u64(j, NULL, it->cpu);
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void view_hot_text(FILE *out, const struct terminal *term, const struct hot *h)
+{
+	static const char *const heads[] = { "from", "to",   "seconds", "cpu",      "busy",
+					     "sys",  "soft", "usr",     "all cores" };
+	AUTO_TABLE struct table t;
+	char time[TIMEFMT_MAX];
+
+	table_init(&t, heads, "llrrrrrrr", ARRAY_LEN(heads));
+	vec_foreach (&h->done, it) {
+		table_cell(&t, TERM_PLAIN, "%s", timefmt_local(time, it->from_ns));
+		table_cell(&t, TERM_PLAIN, "%s", timefmt_clock(time, it->to_ns));
+		table_cell(&t, TERM_PLAIN, "%.0f", (double)(it->to_ns - it->from_ns) / 1e9);
+		table_cell(&t, TERM_RED, "%llu", (unsigned long long)it->cpu);
+		table_cell(&t, TERM_RED, "%.1f", it->busy);
+		table_cell(&t, TERM_PLAIN, "%.1f", it->sys);
+		table_cell(&t, TERM_PLAIN, "%.1f", it->soft);
+		table_cell(&t, TERM_PLAIN, "%.1f", it->usr);
+		table_cell(&t, TERM_PLAIN, "%.1f", it->host_busy);
+	}
+	table_print(&t, out, term);
+}
+
+void view_hot_json(struct json *j, const struct envelope *e, const struct hot_span *span)
+{
+	json_object(j, NULL);
+	envelope_json(j, e, "cores", span->to_ns);
+	json_object(j, "hot");
+	json_u64(j, "cpu", span->cpu);
+	json_time(j, "from", span->from_ns);
+	json_time(j, "to", span->to_ns);
+	json_f64(j, "busy", span->busy, 2);
+	json_f64(j, "usr", span->usr, 2);
+	json_f64(j, "sys", span->sys, 2);
+	json_f64(j, "soft", span->soft, 2);
+	json_f64(j, "all", span->host_busy, 2);
+	json_end_object(j);
+	json_end_object(j);
+}
