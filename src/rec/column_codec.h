@@ -1,0 +1,23 @@
+/* A column of numbers that are mostly small, as bits: each value as its high part in unary and its
+ * low k bits (Golomb-Rice), with an escape for outliers; k is chosen per column. Pure. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "wire.h"
+
+static inline uint64_t column_zigzag(uint64_t difference)
+{
+	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static inline uint64_t column_unzigzag(uint64_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
+void column_put(struct buf *out, const uint64_t *values, size_t n);
+/* Fails like every wire_get: r->failed, and zeroes. */
+void column_get(struct wire_reader *r, uint64_t *ret, size_t n);
