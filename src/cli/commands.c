@@ -11,6 +11,7 @@ static const struct command *const table[] = {
 	&cmd_undo,
 	&cmd_check,
 	&cmd_cores,
+	&cmd_record,
 	&cmd_lab,
 	&cmd_version,
 	&cmd_generate,

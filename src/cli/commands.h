@@ -8,6 +8,7 @@ extern const struct command cmd_check;
 extern const struct command cmd_cores;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
+extern const struct command cmd_record;
 extern const struct command cmd_undo;
 extern const struct command cmd_version;
 

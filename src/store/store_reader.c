@@ -117,6 +117,15 @@ reader_lose(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, const char
 		(void)vec_push(&r->losses.list, loss);
 }
 
+void store_reader_add_loss(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			   const char *what)
+{
+	char name[SEGMENT_NAME_MAX];
+
+	segment_name_print(name, &r->file.name);
+	reader_lose(r, from_ns, to_ns, "%s: %s", name, what);
+}
+
 int store_reader_seek(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, uint32_t kinds,
 		      struct err *err)
 {

@@ -36,6 +36,9 @@ int store_reader_seek(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, 
 int store_reader_next(struct store_reader *r, struct frame *ret, struct err *err);
 /* What was skipped since the seek. */
 const struct store_losses *store_reader_losses(const struct store_reader *r);
+/* For layers above that cannot use what the store gave them. */
+void store_reader_add_loss(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			   const char *what);
 /* The clock anchor at or before time_ns; -ENODATA when none. */
 int store_reader_clock(struct store_reader *r, uint64_t time_ns, struct store_clock *ret,
 		       struct err *err);

@@ -1,0 +1,126 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "auto.h"
+#include "commands.h"
+#include "record_ticks.h"
+#include "text.h"
+#include "timefmt.h"
+
+#define RECORD_MAX_BYTES (UINT64_C(2) << 30)
+#define RECORD_LEAST_NS  (100 * NS_PER_MS)
+
+struct record_options {
+	const char *max_bytes;
+	struct option_number max_age, duration, interval, segment;
+};
+
+static const struct option options[] = {
+	OPTION(record_options, max_bytes, "max-bytes", 0, OPTION_TEXT, "SIZE",
+	       "keep at most so much, oldest goes first (500M, 2G; default 2G, 0 = no limit)"),
+	OPTION(record_options, max_age, "max-age", 0, OPTION_DURATION, "DURATION",
+	       "delete what is older (12h, 3d; default: no limit)"),
+	OPTION(record_options, duration, "for", 0, OPTION_DURATION, "DURATION",
+	       "end after that time (default: until SIGTERM or SIGINT)"),
+	OPTION(record_options, interval, "interval", 0, OPTION_DURATION, "DURATION",
+	       "time between ticks (default 1s, at least 100ms)"),
+	OPTION(record_options, segment, "segment", 0, OPTION_DURATION, "DURATION",
+	       "time in one file (default 60s, at most 10m)"),
+};
+
+static int record_parse_size(const char *text, uint64_t *ret, struct err *err)
+{
+	static const char suffixes[] = "KMGT";
+	const char *p = text;
+	uint64_t value;
+
+	if (text_take_u64(&p, &value) == 0) {
+		const char *suffix = *p ? strchr(suffixes, *p) : NULL;
+		unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+		if ((!*p || (suffix && !p[1])) && value <= UINT64_MAX >> shift) {
+			*ret = value << shift;
+			return 0;
+		}
+	}
+	return err_set(err, -EINVAL, "--max-bytes takes a size as 500M or 2G, not '%s'", text);
+}
+
+static void record_say(void *arg, const char *line)
+{
+	fprintf(stderr, "zscope record: %s\n", line);
+}
+
+/* The service manager, when there is one, hears of every tick. */
+static void record_alive(void *arg, bool first)
+{
+	if (!first) {
+		sd_notify(0, "WATCHDOG=1");
+		return;
+	}
+	fprintf(stderr, "zscope record: recording to %s\n", (const char *)arg);
+	sd_notify(0, "READY=1\nSTATUS=recording");
+}
+
+static int record_run(struct invocation *in, struct err *err)
+{
+	const struct record_options *o = in->options;
+	AUTO_ROOT struct root root = { .fd = -1 };
+	const struct recorder_use parts[] = {
+		{ .part = &record_ticks },
+	};
+	struct recorder_options r = {
+		.store_dir = in->common.store ? in->common.store : STORE_DEFAULT,
+		.store = { .max_bytes = RECORD_MAX_BYTES,
+			   .max_age_ns = o->max_age.value,
+			   .segment_ns = o->segment.value },
+		.root = &root,
+		.parts = parts,
+		.n_parts = ARRAY_LEN(parts),
+		.duration_ns = o->duration.value,
+		.interval_ns = o->interval.value,
+		.say = record_say,
+		.alive = record_alive,
+	};
+
+	r.arg = (void *)r.store_dir;
+	if (o->interval.set && o->interval.value < RECORD_LEAST_NS)
+		return err_set(err, -EINVAL, "--interval takes at least 100ms");
+	int code = o->max_bytes ? record_parse_size(o->max_bytes, &r.store.max_bytes, err) : 0;
+	if (code == 0)
+		code = root_open(NULL, &root, err);
+	if (code == 0)
+		code = recorder_run(&r, err);
+	sd_notify(0, "STOPPING=1");
+	return code < 0 ? code : STATUS_OK;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "record this host, second by second, for later questions",
+	.arguments = "",
+	.description =
+		"The flight recorder, as a foreground service: a tick of everything that zscope "
+		"reads, once a second, into append-only segment files of a minute. Commands with "
+		"--at, --from and --to then answer for any second of the recording.\n"
+		"\n"
+		"It locks its memory and raises its priority where it may, leaves out detail "
+		"before it misses a tick, and says so on stderr and in the recording. What this "
+		"host does not offer is named and the rest is recorded. When the disk is full the "
+		"oldest segments go; if that is not enough, recording goes on in memory and "
+		"resumes by itself.\n"
+		"\n"
+		"SIGTERM and SIGINT end it cleanly; after a kill or a power cut everything up to "
+		"the last seconds is readable. One recorder may write to a directory. Files are "
+		"readable by their owner only.",
+	.examples = "zscope record\n"
+		    "zscope record --store /var/tmp/rec --for 10m\n"
+		    "zscope record --max-bytes 500M --max-age 3d\n",
+	.common = COMMON_STORE,
+	.options = options,
+	.n_options = ARRAY_LEN(options),
+	.options_size = sizeof(struct record_options),
+	.run = record_run,
+};
