@@ -21,10 +21,16 @@
 /* How long after the deadline a child's own timer or the dead man may act. */
 enum { LAB_GRACE_S = 5, LAB_POLL_MS = 20 };
 
+/* clang-format off */
 static const struct lab_scenario *const table[] = {
 	&lab_busy_core,
 	&lab_zombies,
+	&lab_all_busy,
+	&lab_quota,
+	&lab_reclaim,
+	&lab_softirq,
 };
+/* clang-format on */
 
 const struct lab_scenario *const *lab_scenarios(size_t *ret_len)
 {

@@ -5,3 +5,7 @@
 
 extern const struct lab_scenario lab_busy_core;
 extern const struct lab_scenario lab_zombies;
+extern const struct lab_scenario lab_all_busy;
+extern const struct lab_scenario lab_quota;
+extern const struct lab_scenario lab_reclaim;
+extern const struct lab_scenario lab_softirq;

@@ -130,8 +130,9 @@ void judge_reclaim_pressure(const struct facts *facts, const struct thresholds *
 		facts->have & FACT_PRESSURE && (facts->psi_memory_some >= t->psi_memory_some ||
 						facts->psi_memory_full >= t->psi_memory_full);
 
-	/* Scanning alone is the kernel's ordinary work: somebody must wait for it. */
-	if (!(direct || kswapd) || (facts->have & FACT_PRESSURE && !pressure))
+	/* Scanning alone is the kernel's ordinary work: somebody must wait for it. A cgroup at its
+	 * own limit does not show in the global counters, only in the waiting. */
+	if (facts->have & FACT_PRESSURE ? !pressure : !(direct || kswapd))
 		return;
 	struct finding *f = findings_add(all, "reclaim-pressure", PROOF_COUNTER, ROLE_SYMPTOM);
 	if (!f)
@@ -139,9 +140,17 @@ void judge_reclaim_pressure(const struct facts *facts, const struct thresholds *
 	f->from_ns = facts->from_ns;
 	f->to_ns = facts->to_ns;
 	f->weight = facts->psi_memory_some / 100;
-	f->title = findings_text(all, "tasks wait for memory: %s reclaim scans %.0f pages a second",
-				 direct ? "direct" : "kswapd's",
-				 direct ? facts->direct_pages_per_s : facts->kswapd_pages_per_s);
+	if (direct || kswapd)
+		f->title = findings_text(
+			all, "tasks wait for memory: %s reclaim scans %.0f pages a second",
+			direct ? "direct" : "kswapd's",
+			direct ? facts->direct_pages_per_s : facts->kswapd_pages_per_s);
+	else
+		f->title = findings_text(
+			all,
+			"tasks wait for memory %.0f %% of the time, inside a cgroup at its limit: "
+			"global reclaim stands still",
+			facts->psi_memory_some);
 	finding_evidence(all, f, "pgscan_direct",
 			 findings_text(all, "%.0f", facts->direct_pages_per_s), "pages/s",
 			 "/proc/vmstat", facts->to_ns);
