@@ -13,6 +13,7 @@ static const struct command *const table[] = {
 	&cmd_cores,
 	&cmd_record,
 	&cmd_lab,
+	&cmd_export,
 	&cmd_version,
 	&cmd_generate,
 };

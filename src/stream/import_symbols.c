@@ -1,0 +1,475 @@
+#include "import_symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "kallsyms.h"
+#include "map.h"
+#include "process_maps.h"
+#include "symbol_loader.h"
+#include "text.h"
+
+enum {
+	FILES_MAX = 65536,
+	STACKS_CACHED = 1 << 20,
+};
+
+#define IMAGE_BYTES_MAX (UINT64_C(1) << 30)          /* of all symbol tables held */
+#define CONTEXT_MAX     UINT64_C(0xfffffffffffff000) /* markers in chains lie above */
+
+struct import_file {
+	char *path;
+	uint8_t build_id[PERF_BUILD_ID_BYTES];
+	uint8_t build_id_len;
+	uint32_t module; /* of the profile */
+	bool tried;
+	struct symbol_image *image;
+	struct map_u64 frames; /* address in the file → frame */
+};
+
+struct import_symbols {
+	struct profile *p;
+	const struct root *root;
+	const char *extra;
+	VEC(struct import_file *) files;
+	struct map_str file_ids; /* path + build id → index + 1 */
+	struct process_table processes;
+	struct process kernel;
+	struct kallsyms kallsyms;
+	bool kallsyms_tried, kallsyms_usable;
+	int64_t kernel_moved; /* address in kallsyms minus address in the recording */
+	uint64_t reference;   /* where the recording's kernel had `reference_name` */
+	char reference_name[32];
+	struct map_u64 kernel_frames, unmapped_frames;
+	struct map_u64 stacks; /* hash of pid, maps and chain → stack */
+	/* How often the maps of a pid (and those of the kernel) changed: makes cached stacks stale.
+	 */
+	struct map_u64 generations;
+	uint64_t kernel_generation;
+	uint64_t image_bytes;
+};
+
+struct import_symbols *import_symbols_new(struct profile *p, const struct root *root,
+					  const char *extra)
+{
+	struct import_symbols *s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->p = p;
+	s->root = root;
+	s->extra = extra;
+	return s;
+}
+
+void import_symbols_free(struct import_symbols *s)
+{
+	if (!s)
+		return;
+	vec_foreach (&s->files, f) {
+		free((*f)->path);
+		symbol_image_free((*f)->image);
+		map_u64_free(&(*f)->frames);
+		free(*f);
+	}
+	vec_free(&s->files);
+	map_str_free(&s->file_ids);
+	process_table_free(&s->processes);
+	vec_free(&s->kernel.maps);
+	kallsyms_free(&s->kallsyms);
+	map_u64_free(&s->kernel_frames);
+	map_u64_free(&s->unmapped_frames);
+	map_u64_free(&s->stacks);
+	map_u64_free(&s->generations);
+	free(s);
+}
+
+/* --- files --- */
+
+static const struct perf_build_id *header_build_id(const struct perf_data *d, const char *path)
+{
+	vec_foreach (&d->build_ids, b)
+		if (b->file && strcmp(b->file, path) == 0)
+			return b;
+	return NULL;
+}
+
+/* "/lib/modules/6.1/kernel/net/nf_conntrack.ko.xz" → "[nf_conntrack]", as perf script shows it. */
+static void kernel_module_name(const char *path, char *ret, size_t size)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *ko = strstr(base, ".ko");
+
+	if (text_starts(path, "[kernel.kallsyms]") || text_starts(path, "[guest.kernel")) {
+		const char *end = strchr(path, ']');
+		text_copy_n(ret, size, path, (size_t)(end - path) + 1);
+		return;
+	}
+	if (path[0] == '[' || !ko) {
+		text_copy(ret, size, path);
+		return;
+	}
+	snprintf(ret, size, "[%.*s]", (int)(ko - base), base);
+	for (char *c = ret; *c; c++)
+		if (*c == '-')
+			*c = '_';
+}
+
+static uint32_t file_add(struct import_symbols *s, const char *path, const char *module_name,
+			 const uint8_t *build_id, uint8_t build_id_len)
+{
+	char key[PROFILE_MAX_NAME + PERF_BUILD_ID_BYTES];
+	size_t len = strnlen(path, PROFILE_MAX_NAME);
+
+	memcpy(key, path, len);
+	memcpy(key + len, build_id, build_id_len);
+	uint64_t *id = map_str_put(&s->file_ids, key, len + build_id_len, NULL);
+	if (!id)
+		return PROCESS_NO_FILE;
+	if (*id)
+		return (uint32_t)*id - 1;
+	if (s->files.len >= FILES_MAX)
+		return PROCESS_NO_FILE;
+	struct import_file *f = calloc(1, sizeof(*f));
+	if (!f || !(f->path = strndup(path, PROFILE_MAX_NAME)) || !vec_push(&s->files, f)) {
+		if (f)
+			free(f->path);
+		free(f);
+		return PROCESS_NO_FILE;
+	}
+	memcpy(f->build_id, build_id, build_id_len);
+	f->build_id_len = build_id_len;
+	f->module = profile_add_module(s->p, profile_add_text(s->p, module_name), build_id,
+				       build_id_len);
+	*id = s->files.len;
+	return (uint32_t)s->files.len - 1;
+}
+
+static bool image_fits(const struct symbol_image *image, const struct import_file *f)
+{
+	return f->build_id_len && image->build_id_len == f->build_id_len &&
+	       memcmp(image->build_id, f->build_id, f->build_id_len) == 0;
+}
+
+static struct symbol_image *image_of_fd(int fd, const struct import_file *f)
+{
+	struct elf_source source;
+	struct symbol_image *image = NULL;
+
+	if (fd < 0 || elf_source_of_fd(fd, &source, NULL) < 0 ||
+	    symbol_image_read(&source, &image, NULL) < 0)
+		return NULL;
+	if (image_fits(image, f))
+		return image;
+	symbol_image_free(image);
+	return NULL;
+}
+
+/* The file itself, a file of that name in the extra directory, or one named by its build id. A name
+ * from a file that merely has the same path would be worse than none. */
+static struct symbol_image *image_find(const struct import_symbols *s, const struct import_file *f)
+{
+	char path[PROFILE_MAX_NAME + 512], id[2 * PERF_BUILD_ID_BYTES + 1] = "";
+	const char *slash = strrchr(f->path, '/');
+	struct symbol_image *image = NULL;
+
+	if (!f->build_id_len || s->image_bytes > IMAGE_BYTES_MAX)
+		return NULL;
+	for (size_t i = 0; i < f->build_id_len; i++)
+		snprintf(id + 2 * i, 3, "%02x", f->build_id[i]);
+	if (s->extra) {
+		snprintf(path, sizeof(path), "%s/%s", s->extra, slash ? slash + 1 : f->path);
+		AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		image = image_of_fd(fd, f);
+	}
+	if (!image && s->root && f->path[0] == '/') {
+		AUTO_CLOSE int fd = root_open_file(s->root, f->path + 1, 0, NULL);
+		image = image_of_fd(fd, f);
+	}
+	if (!image && s->root) {
+		snprintf(path, sizeof(path), "usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
+		AUTO_CLOSE int fd = root_open_file(s->root, path, 0, NULL);
+		image = image_of_fd(fd, f);
+	}
+	return image;
+}
+
+static const struct symbol_image *file_image(struct import_symbols *s, struct import_file *f)
+{
+	if (!f->tried) {
+		f->tried = true;
+		f->image = image_find(s, f);
+		if (f->image)
+			s->image_bytes += symtab_bytes(&f->image->table);
+	}
+	return f->image;
+}
+
+/* --- what the records say --- */
+
+static void maps_changed(struct import_symbols *s, uint32_t pid)
+{
+	uint64_t *generation = NULL;
+
+	if (s->generations.len < 4 * (size_t)PROCESS_MAX)
+		generation = map_u64_put(&s->generations, pid, NULL);
+	if (generation)
+		(*generation)++;
+	else
+		s->kernel_generation++; /* no room: all are stale */
+}
+
+void import_symbols_map(struct import_symbols *s, const struct perf_data *d,
+			const struct perf_rec *rec)
+{
+	const struct perf_map *m = &rec->map;
+	unsigned mode = rec->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	bool kernel = mode == PERF_RECORD_MISC_KERNEL || m->pid == UINT32_MAX;
+	const uint8_t *id = m->build_id;
+	uint8_t id_len = m->build_id_len;
+	char name[PROFILE_MAX_NAME];
+	uint64_t end;
+
+	if (__builtin_add_overflow(m->start, m->len, &end))
+		end = UINT64_MAX;
+	text_copy(name, sizeof(name), m->file);
+	if (kernel) {
+		kernel_module_name(m->file, name, sizeof(name));
+		if (text_starts(m->file, "[kernel.kallsyms]_") && !s->reference) {
+			/* its suffix names the symbol whose address is in pgoff */
+			s->reference = m->pgoff;
+			text_copy(s->reference_name, sizeof(s->reference_name),
+				  m->file + strlen("[kernel.kallsyms]"));
+		}
+	}
+	if (!id_len) {
+		const struct perf_build_id *known =
+			header_build_id(d, text_starts(name, "[kernel.") ? name : m->file);
+		if (known) {
+			id = known->bytes;
+			id_len = known->len;
+		}
+	}
+	uint32_t file = file_add(s, m->file, name, id, id_len);
+	struct process *p = kernel ? &s->kernel : process_table_put(&s->processes, m->pid);
+	if (p)
+		process_add_map(p, m->start, end, m->pgoff, file);
+	if (kernel)
+		s->kernel_generation++;
+	else
+		maps_changed(s, m->pid);
+}
+
+void import_symbols_fork(struct import_symbols *s, uint32_t pid, uint32_t parent)
+{
+	if (pid == parent)
+		return; /* a thread */
+	process_table_fork(&s->processes, pid, parent);
+	maps_changed(s, pid);
+}
+
+void import_symbols_exec(struct import_symbols *s, uint32_t pid)
+{
+	struct process *p = process_table_get(&s->processes, pid);
+	if (p)
+		process_clear(p, true);
+	maps_changed(s, pid);
+}
+
+/* Samples of a dying process still come; the dead go when there are many. */
+void import_symbols_exit(struct import_symbols *s, uint32_t pid)
+{
+	process_table_exit(&s->processes, pid);
+	if (s->processes.dead.len >= 4096)
+		process_table_forget_dead(&s->processes);
+}
+
+void import_symbols_ksymbol(struct import_symbols *s, uint64_t start, uint32_t len,
+			    const char *name)
+{
+	kallsyms_add(&s->kallsyms, start, len, name, true);
+	map_u64_free(&s->kernel_frames);
+	s->kernel_generation++;
+}
+
+/* --- frames --- */
+
+/* Is this host's kernel the recording's? Same build id; and where it was moved to (KASLR) is the
+ * difference of one symbol's addresses. */
+static void kallsyms_check(struct import_symbols *s, const struct perf_data *d)
+{
+	AUTO_BUF struct buf notes = { 0 };
+	uint8_t id[20];
+	const struct perf_build_id *known = header_build_id(d, "[kernel.kallsyms]");
+
+	s->kallsyms_tried = true;
+	if (!s->root || !known || !s->reference ||
+	    root_read(s->root, "sys/kernel/notes", 1 << 20, &notes, NULL) < 0)
+		return;
+	size_t len = elf_note_build_id(notes.data, notes.len, id);
+	if (!len || len != known->len || memcmp(id, known->bytes, len) != 0)
+		return;
+	struct kallsyms k = { 0 };
+	if (kallsyms_read(s->root, &k, NULL) < 0)
+		return;
+	vec_foreach (&k.table.entries, e) {
+		if (strcmp(symtab_name(&k.table, e), s->reference_name) != 0)
+			continue;
+		s->kernel_moved = (int64_t)(e->start - s->reference);
+		s->kallsyms_usable = true;
+		break;
+	}
+	if (!s->kallsyms_usable) {
+		kallsyms_free(&k);
+		return;
+	}
+	kallsyms_free(&s->kallsyms);
+	s->kallsyms = k;
+}
+
+static uint32_t kernel_frame(struct import_symbols *s, const struct perf_data *d, uint64_t address)
+{
+	bool fresh;
+
+	if (!s->kallsyms_tried)
+		kallsyms_check(s, d);
+	uint64_t *cached = map_u64_put(&s->kernel_frames, address, &fresh);
+	if (!cached)
+		return 0;
+	if (!fresh)
+		return (uint32_t)*cached;
+	struct profile_frame f = { .address = address, .kind = PROFILE_KERNEL };
+	const struct process_map *m = process_find_map(&s->kernel, address);
+	if (m && m->file < s->files.len)
+		f.module = s->files.items[m->file]->module;
+	else
+		f.module = profile_add_module(s->p, profile_add_text(s->p, "[kernel.kallsyms]"),
+					      NULL, 0);
+	uint64_t start;
+	const char *module, *name;
+	name = kallsyms_find(&s->kallsyms, address + (uint64_t)s->kernel_moved, &start, &module);
+	if (name) {
+		f.symbol = profile_add_text(s->p, name);
+		f.symbol_offset = (uint32_t)(address + (uint64_t)s->kernel_moved - start);
+	}
+	*cached = profile_add_frame(s->p, &f);
+	return (uint32_t)*cached;
+}
+
+static bool image_address(const struct symbol_image *image, uint64_t offset, uint64_t *ret)
+{
+	vec_foreach (&image->loads, l) {
+		if (offset >= l->offset && offset - l->offset < l->file_size) {
+			*ret = offset - l->offset + l->address;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An address in no mapping: a broken chain, or a mapping that perf did not see. */
+static uint32_t unmapped_frame(struct import_symbols *s, uint64_t address)
+{
+	bool fresh;
+	uint64_t *cached = map_u64_put(&s->unmapped_frames, address, &fresh);
+
+	if (!cached)
+		return 0;
+	if (fresh)
+		*cached = profile_add_frame(
+			s->p, &(struct profile_frame){ .address = address, .kind = PROFILE_USER });
+	return (uint32_t)*cached;
+}
+
+static uint32_t user_frame(struct import_symbols *s, const struct process *p, uint64_t address)
+{
+	const struct process_map *m = p ? process_find_map(p, address) : NULL;
+	bool fresh;
+
+	if (!m || m->file >= s->files.len)
+		return unmapped_frame(s, address);
+	struct import_file *f = s->files.items[m->file];
+	uint64_t offset = address - m->start + m->file_offset;
+	uint64_t *cached = map_u64_put(&f->frames, offset, &fresh);
+	if (!cached)
+		return 0;
+	if (!fresh)
+		return (uint32_t)*cached;
+	struct profile_frame frame = { .address = offset,
+				       .module = f->module,
+				       .kind = PROFILE_USER };
+	const struct symbol_image *image = file_image(s, f);
+	uint64_t elf_address;
+	if (image && image_address(image, offset, &elf_address)) {
+		const struct symtab_entry *e = symtab_find(&image->table, elf_address);
+		frame.address = elf_address;
+		if (e) {
+			frame.symbol = profile_add_text(s->p, symtab_name(&image->table, e));
+			frame.symbol_offset = (uint32_t)(elf_address - e->start);
+		}
+	} else if (f->path[0] != '/') {
+		frame.address = address; /* [vdso], //anon: an offset would say nothing */
+	}
+	*cached = profile_add_frame(s->p, &frame);
+	return (uint32_t)*cached;
+}
+
+static bool mode_is_kernel(uint64_t mode)
+{
+	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+	       mode == PERF_RECORD_MISC_HYPERVISOR;
+}
+
+static uint32_t stack_build(struct import_symbols *s, const struct perf_data *d,
+			    const struct perf_rec *rec)
+{
+	uint32_t frames[PERF_CHAIN_MAX + 1];
+	size_t n = 0;
+	bool kernel = mode_is_kernel(rec->misc & PERF_RECORD_MISC_CPUMODE_MASK);
+	const struct process *p = process_table_get(&s->processes, rec->pid);
+
+	if (p && !p->maps.len && p->parent) {
+		process_table_inherit(&s->processes, process_table_put(&s->processes, rec->pid));
+		p = process_table_get(&s->processes, rec->pid);
+	}
+	for (size_t i = 0; i < rec->n_chain; i++) {
+		uint64_t ip = rec->chain[i];
+		if (ip >= CONTEXT_MAX) {
+			kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL ||
+				 ip == (uint64_t)PERF_CONTEXT_HV ||
+				 ip == (uint64_t)PERF_CONTEXT_GUEST_KERNEL;
+			continue;
+		}
+		frames[n++] = kernel ? kernel_frame(s, d, ip) : user_frame(s, p, ip);
+	}
+	if (n == 0 && (rec->have & PERF_HAVE_IP))
+		frames[n++] = kernel ? kernel_frame(s, d, rec->ip) : user_frame(s, p, rec->ip);
+	return profile_add_chain(s->p, frames, n);
+}
+
+uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *d,
+			      const struct perf_rec *rec)
+{
+	/* The same place is sampled again and again: its frames are looked up once. The whole
+	 * history of maps is part of the key, so that a stale answer cannot be given. */
+	uint64_t key = hash_bytes(rec->chain ? (const void *)rec->chain : "", 8 * rec->n_chain);
+	key = hash_u64(key ^ hash_u64(rec->ip) ^ hash_u64((uint64_t)rec->pid << 16 | rec->misc));
+	const uint64_t *generation = map_u64_get(&s->generations, rec->pid);
+	key = hash_u64(key ^
+		       hash_u64((s->kernel_generation << 32) + (generation ? *generation : 0)));
+	bool fresh;
+
+	if (s->stacks.len >= STACKS_CACHED)
+		map_u64_free(&s->stacks);
+	uint64_t *cached = map_u64_put(&s->stacks, key, &fresh);
+	if (!cached)
+		return stack_build(s, d, rec);
+	if (!fresh)
+		return (uint32_t)*cached;
+	*cached = stack_build(s, d, rec);
+	return (uint32_t)*cached;
+}

@@ -1,0 +1,292 @@
+#include "export_folded.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "map.h"
+#include "text.h"
+#include "vec.h"
+
+/* "net/http.(*Client).Do": parentheses that belong to a Go method's name. */
+static bool is_go_method(const char *text, size_t len)
+{
+	const char *open = memmem(text, len, ".(", 2);
+	if (!open)
+		return false;
+	const char *behind = open + 2;
+	return memmem(behind, len - (size_t)(behind - text), ").", 2) != NULL;
+}
+
+/* Where the argument list begins; len = nowhere. */
+static size_t arguments_at(const char *text, size_t len)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	size_t skip = sizeof(anonymous) - 1;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] != '(')
+			continue;
+		if (len - i < skip || memcmp(text + i, anonymous, skip) != 0)
+			return i;
+	}
+	return len;
+}
+
+void export_folded_symbol(struct buf *out, const char *symbol, size_t len, const char *comm)
+{
+	if (!is_go_method(symbol, len))
+		len = arguments_at(symbol, len);
+	/* Lorg/mozilla/javascript/ContextFactory;.call → org/mozilla/... */
+	if (len && symbol[0] == 'L' && text_starts(comm, "java") && memchr(symbol, '/', len)) {
+		symbol++;
+		len--;
+	}
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)symbol[i];
+		if (c == '"' || c == '\'')
+			continue;
+		buf_add_char(out, c == ';' ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c);
+	}
+}
+
+static const char *module_name(const struct profile *p, const struct profile_frame *f)
+{
+	return f->module < p->modules.len ? profile_text(p, p->modules.items[f->module].name) : "";
+}
+
+static bool is_kernel_module(const char *module)
+{
+	return (module[0] == '[' || text_ends(module, "vmlinux")) && !strstr(module, "unknown");
+}
+
+/* /tmp/perf-1234.map */
+static bool is_jit_map(const char *module)
+{
+	for (const char *p = module; (p = strstr(p, "/tmp/perf-")); p++) {
+		const char *digits = p + 10;
+		size_t n = strspn(digits, "0123456789");
+		if (n && text_starts(digits + n, ".map"))
+			return true;
+	}
+	return false;
+}
+
+static bool ends_with_mark(const struct buf *out, size_t from, const char *mark)
+{
+	return memmem(out->data + from, out->len - from, mark, strlen(mark)) != NULL;
+}
+
+static void add_marks(struct buf *out, size_t from, const char *module, bool inlined,
+		      const struct folded_options *o)
+{
+	if (inlined) {
+		if (!ends_with_mark(out, from, "_[i]"))
+			buf_add_str(out, "_[i]");
+	} else if (o->kernel && is_kernel_module(module)) {
+		buf_add_str(out, "_[k]");
+	} else if (o->jit && is_jit_map(module)) {
+		if (!ends_with_mark(out, from, "_[j]"))
+			buf_add_str(out, "_[j]");
+	}
+}
+
+/* A function without a name is named after its file. */
+static void add_unknown(struct buf *out, const struct profile_frame *f, const char *module,
+			const char *comm, const struct folded_options *o)
+{
+	AUTO_BUF struct buf name = { 0 };
+	const char *slash = strrchr(module, '/');
+
+	buf_addf(&name, "[%s", !module[0] ? "unknown" : slash ? slash + 1 : module);
+	if (o->addrs)
+		buf_addf(&name, " <%llx>", (unsigned long long)f->address);
+	buf_add_char(&name, ']');
+	export_folded_symbol(out, name.data, name.len, comm);
+}
+
+/* One frame, or several: a JIT's map may say "caller->inlined->inlined". */
+static void add_frame(struct buf *out, const struct profile *p, const struct profile_frame *f,
+		      const char *comm, const struct folded_options *o)
+{
+	const char *module = module_name(p, f), *at = profile_text(p, f->symbol);
+	size_t from = out->len;
+	bool first = true;
+
+	if (!f->symbol) {
+		add_unknown(out, f, module, comm, o);
+		add_marks(out, from, module, false, o);
+		return;
+	}
+	do {
+		const char *arrow = strstr(at, "->");
+		size_t len = arrow ? (size_t)(arrow - at) : strlen(at);
+		if (!first)
+			buf_add_char(out, ';');
+		from = out->len;
+		export_folded_symbol(out, at, len, comm);
+		add_marks(out, from, module, !first, o);
+		first = false;
+		/* what is empty behind the last arrow is no function */
+		at = arrow && arrow[2] ? arrow + 2 : NULL;
+	} while (at);
+}
+
+static void add_comm(struct buf *out, const struct profile *p, const struct profile_sample *s,
+		     const struct folded_options *o)
+{
+	size_t from = out->len;
+
+	buf_add_str(out, profile_text(p, s->comm));
+	if (o->tid || o->pid) {
+		if (s->have & PROFILE_HAVE_PID)
+			buf_addf(out, "-%u", s->pid);
+		else
+			buf_add_str(out, "-?");
+		if (o->tid)
+			buf_addf(out, "/%u", s->tid);
+	}
+	for (size_t i = from; i < out->len; i++) {
+		unsigned char c = (unsigned char)out->data[i];
+		if (c == ' ')
+			out->data[i] = '_';
+		else if (c == ';')
+			out->data[i] = ':';
+		else if (c < 0x20 || c == 0x7f)
+			out->data[i] = '?';
+	}
+}
+
+static void add_stack(struct buf *out, const struct profile *p, const struct profile_sample *s,
+		      const struct folded_options *o)
+{
+	uint32_t frames[PROFILE_MAX_DEPTH];
+	size_t n = 0, from = out->len;
+
+	for (uint32_t at = s->stack; at && n < PROFILE_MAX_DEPTH; at = p->stacks.items[at].parent)
+		frames[n++] = p->stacks.items[at].frame;
+	add_comm(out, p, s, o);
+	/* Java's tidying asks how the label begins, and the label is the line's beginning */
+	AUTO_FREE char *comm = strndup(buf_str(out) + from, 4);
+	while (n-- > 0) {
+		buf_add_char(out, ';');
+		add_frame(out, p, &p->frames.items[frames[n]], comm ? comm : "", o);
+	}
+}
+
+int export_folded_event(const struct profile *p, const char *wanted)
+{
+	if (wanted) {
+		for (size_t i = 0; i < p->meta.events.len; i++)
+			if (strcmp(profile_text(p, p->meta.events.items[i]), wanted) == 0)
+				return (int)i;
+		return INT16_MAX; /* no sample has it */
+	}
+	int first = -1;
+	for (size_t i = 0; i < p->samples.len; i++) {
+		unsigned event = p->samples.items[i].event;
+		if (event < p->meta.events.len && p->meta.events.items[event] &&
+		    (first < 0 || (int)event < first))
+			first = (int)event;
+	}
+	return first;
+}
+
+/* Samples without an event's name belong to every selection. */
+static bool event_shown(const struct profile *p, const struct profile_sample *s, int event)
+{
+	if (event < 0 || s->event >= p->meta.events.len || !p->meta.events.items[s->event])
+		return true;
+	return s->event == event;
+}
+
+struct folded_key {
+	uint32_t stack, comm, pid, tid;
+	uint8_t have;
+};
+
+struct folded_line {
+	const char *stack;
+	size_t len;
+	uint64_t count;
+};
+
+static int line_compare(const void *a, const void *b)
+{
+	const struct folded_line *x = a, *y = b;
+	int r = memcmp(x->stack, y->stack, MIN_OF(x->len, y->len));
+
+	if (r)
+		return r;
+	return x->len < y->len ? -1 : x->len > y->len;
+}
+
+/* Samples of one stack and process are one line before any text is made: a name is written once
+ * per line, not once per sample. */
+static bool count_samples(const struct profile *p, const struct folded_options *o,
+			  struct map_str *counts)
+{
+	int event = export_folded_event(p, o->event);
+
+	vec_foreach (&p->samples, s) {
+		struct folded_key key;
+		if (!event_shown(p, s, event))
+			continue;
+		memset(&key, 0, sizeof(key));
+		key.stack = s->stack;
+		key.comm = s->comm;
+		if (o->pid || o->tid) {
+			key.pid = s->pid;
+			key.tid = o->tid ? s->tid : 0;
+			key.have = s->have & PROFILE_HAVE_PID;
+		}
+		uint64_t *count = map_str_put(counts, (const char *)&key, sizeof(key), NULL);
+		if (!count)
+			return false;
+		*count += s->weight ? s->weight : 1;
+	}
+	return true;
+}
+
+void export_folded(struct buf *out, const struct profile *p, const struct folded_options *options)
+{
+	AUTO_MAP_STR struct map_str counts = { 0 }, lines = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const char *key;
+	size_t key_len, at = 0;
+	uint64_t *count;
+
+	if (!count_samples(p, options, &counts)) {
+		out->failed = true;
+		return;
+	}
+	while (map_str_next(&counts, &at, &key, &key_len, &count)) {
+		struct folded_key k;
+		memcpy(&k, key, sizeof(k));
+		struct profile_sample s = {
+			.stack = k.stack, .comm = k.comm, .pid = k.pid, .tid = k.tid, .have = k.have
+		};
+		buf_clear(&text);
+		add_stack(&text, p, &s, options);
+		uint64_t *sum = map_str_put(&lines, text.data, text.len, NULL);
+		if (text.failed || !sum) {
+			out->failed = true;
+			return;
+		}
+		*sum += *count;
+	}
+	AUTO_FREE struct folded_line *sorted = calloc(lines.len + 1, sizeof(*sorted));
+	size_t n = 0;
+	if (!sorted) {
+		out->failed = true;
+		return;
+	}
+	for (at = 0; map_str_next(&lines, &at, &key, &key_len, &count);)
+		sorted[n++] = (struct folded_line){ key, key_len, *count };
+	qsort(sorted, n, sizeof(*sorted), line_compare);
+	for (size_t i = 0; i < n; i++) {
+		buf_add(out, sorted[i].stack, sorted[i].len);
+		buf_addf(out, " %llu\n", (unsigned long long)sorted[i].count);
+	}
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""FlameGraph's own test suite: perf script text and what stackcollapse-perf.pl makes of it, with each of its options."""
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+import peer
+
+ZSCOPE = sys.argv[1]
+# FlameGraph's own script does not give these any more: it strips the leading L of Java names when the process label
+# merely begins with "java", the stored results keep it.
+STALE = re.compile(r"perf-(java|vertx)-.*-collapsed-(pid|tid)\.txt$")
+
+cases = peer.Cases()
+stale = 0
+root = peer.data("flamegraph", "test")
+for expected in sorted(glob.glob(os.path.join(root, "results", "*-collapsed-*.txt"))):
+    m = re.fullmatch(r"(.*)-collapsed-([a-z]+)\.txt", os.path.basename(expected))
+    source = os.path.join(root, m.group(1) + ".txt")
+    want = open(expected, "rb").read()
+    r = peer.run([ZSCOPE, "export", "--folded", "--" + m.group(2), source])
+    if r.stdout != want and STALE.search(expected):
+        # the only difference that is allowed
+        with_l = {re.sub(rb"(;)L(?=[a-z]\w*/)", rb"\1", line) for line in want.splitlines()}
+        cases.check(os.path.basename(expected) + " (stale)", with_l == set(r.stdout.splitlines()), "differs otherwise, too")
+        stale += 1
+        continue
+    ours, theirs = set(r.stdout.splitlines()), set(want.splitlines())
+    cases.check(os.path.basename(expected), r.returncode == 0 and r.stdout == want,
+                f"{r.stderr.decode()}{len(ours - theirs)} lines only ours, {len(theirs - ours)} only theirs\n"
+                f"  ours   {sorted(ours - theirs)[:1]}\n  theirs {sorted(theirs - ours)[:1]}")
+cases.check("stale results", stale <= 8, stale)
+cases.finish()
