@@ -29,6 +29,7 @@ static void process_free(struct process *p)
 {
 	vec_free(&p->maps);
 	symtab_free(&p->jit);
+	free(p->cgroup);
 	free(p);
 }
 
@@ -52,27 +53,39 @@ void process_table_fork(struct process_table *t, uint32_t pid, uint32_t parent)
 		return;
 	process_clear(p, false); /* a reused pid */
 	p->parent = parent;
-	p->asked = p->dead = false;
+	p->asked = p->dead = p->asked_cgroup = false;
+	free(p->cgroup);
+	p->cgroup = NULL;
 	process_table_inherit(t, p);
 }
 
 void process_table_exit(struct process_table *t, uint32_t pid)
 {
 	struct process *p = process_table_get(t, pid);
-	if (p && !p->dead && vec_push(&t->dead, pid))
+	if (p && !p->dead && vec_push(&t->dead, pid)) {
 		p->dead = true;
+		p->died = t->calls;
+	}
 }
 
-void process_table_forget_dead(struct process_table *t)
+void process_table_forget_dead(struct process_table *t, uint32_t keep)
 {
-	vec_foreach (&t->dead, pid) {
-		struct process *p = process_table_get(t, *pid);
-		if (!p || !p->dead)
+	size_t kept = 0;
+
+	t->calls++;
+	for (size_t i = 0; i < t->dead.len; i++) {
+		uint32_t pid = t->dead.items[i];
+		struct process *p = process_table_get(t, pid);
+		if (!p || !p->dead) /* the pid lives again */
 			continue;
-		map_u64_remove(&t->by_pid, *pid);
+		if (t->calls - p->died < keep) {
+			t->dead.items[kept++] = pid;
+			continue;
+		}
+		map_u64_remove(&t->by_pid, pid);
 		process_free(p);
 	}
-	t->dead.len = 0;
+	t->dead.len = kept;
 }
 
 void process_table_free(struct process_table *t)

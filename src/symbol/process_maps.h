@@ -24,7 +24,9 @@ struct process {
 	uint32_t pid, parent;
 	bool complete; /* all its mappings are known: exec was seen, or /proc was read */
 	bool asked;    /* /proc was asked */
-	bool dead;
+	bool dead, asked_cgroup;
+	uint32_t died; /* call of forget_dead */
+	char *cgroup;
 	uint64_t asked_mono_ns;
 	VEC(struct process_map) maps; /* by start, without overlap */
 	struct symtab jit;
@@ -33,6 +35,7 @@ struct process {
 struct process_table {
 	struct map_u64 by_pid; /* struct process * */
 	VEC(uint32_t) dead;
+	uint32_t calls; /* of forget_dead */
 };
 
 struct process *process_table_get(const struct process_table *t, uint32_t pid);
@@ -42,7 +45,8 @@ void process_table_fork(struct process_table *t, uint32_t pid, uint32_t parent);
 /* Copy the parent's mappings when there are any. */
 void process_table_inherit(struct process_table *t, struct process *p);
 void process_table_exit(struct process_table *t, uint32_t pid);
-void process_table_forget_dead(struct process_table *t);
+/* Those that died `keep` or more calls ago. */
+void process_table_forget_dead(struct process_table *t, uint32_t keep);
 void process_table_free(struct process_table *t);
 
 void process_clear(struct process *p, bool complete);

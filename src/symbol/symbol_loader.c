@@ -173,6 +173,18 @@ static int run_maps(const struct root *root, struct symbol_job *job)
 	return r;
 }
 
+static int run_job(const struct root *root, struct symbol_job *job)
+{
+	char path[64];
+
+	if (job->kind == SYMBOL_JOB_FILE)
+		return run_file(root, job);
+	if (job->kind == SYMBOL_JOB_MAPS)
+		return run_maps(root, job);
+	snprintf(path, sizeof(path), "proc/%u/cgroup", job->pid);
+	return root_read(root, path, 64 << 10, &job->maps_text, NULL);
+}
+
 static void *loader_main(void *arg)
 {
 	struct symbol_loader *l = arg;
@@ -188,8 +200,7 @@ static void *loader_main(void *arg)
 		if (!l->todo)
 			l->todo_end = &l->todo;
 		pthread_mutex_unlock(&l->lock);
-		job->status = job->kind == SYMBOL_JOB_FILE ? run_file(l->root, job)
-							   : run_maps(l->root, job);
+		job->status = run_job(l->root, job);
 		pthread_mutex_lock(&l->lock);
 		job->next = l->done;
 		l->done = job;

@@ -22,8 +22,9 @@ struct symbol_image {
 };
 
 enum symbol_job_kind {
-	SYMBOL_JOB_FILE, /* → image */
-	SYMBOL_JOB_MAPS, /* → maps_text, and jit when the process has a perf map */
+	SYMBOL_JOB_FILE,   /* → image */
+	SYMBOL_JOB_MAPS,   /* → maps_text, and jit when the process has a perf map */
+	SYMBOL_JOB_CGROUP, /* → maps_text is /proc/PID/cgroup */
 };
 
 struct symbol_job {

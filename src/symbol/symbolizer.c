@@ -10,6 +10,8 @@
 #include "idle_name.h"
 #include "kallsyms.h"
 #include "map.h"
+#include "offer.h"
+#include "proc_pid.h"
 #include "process_maps.h"
 #include "symbol_loader.h"
 #include "text.h"
@@ -40,6 +42,8 @@ struct symbolizer {
 	struct map_u64 kernel_frames; /* address → frame, of the profile in use */
 	struct map_u64 user_frames;   /* hash of (file, offset) → frame, final ones only */
 	struct map_u64 idle;          /* address → 1 + is idle */
+	bool unified;                 /* ids of samples' cgroups are v2's */
+	struct map_u64 cgroups;       /* id → path (char *), when unified */
 };
 
 /* The kernel maps one vdso into every 64-bit process: ours is theirs. */
@@ -73,6 +77,9 @@ int symbolizer_open(const struct root *root, struct unknowns *unknowns, struct s
 	if (kallsyms_read(root, &s->kallsyms, &why) < 0 && unknowns)
 		unknowns_add(unknowns, "names of kernel functions", "%s", why.text);
 	s->vdso = read_vdso();
+	struct offer offer;
+	offer_read(root, &offer);
+	s->unified = offer.mode == CGROUP_MODE_V2;
 	*ret = s;
 	return 0;
 }
@@ -95,6 +102,11 @@ void symbolizer_close(struct symbolizer *s)
 	map_u64_free(&s->kernel_frames);
 	map_u64_free(&s->user_frames);
 	map_u64_free(&s->idle);
+	size_t at = 0;
+	uint64_t id, *path;
+	while (map_u64_next(&s->cgroups, &at, &id, &path))
+		free((char *)(uintptr_t)*path);
+	map_u64_free(&s->cgroups);
 	free(s);
 }
 
@@ -168,7 +180,7 @@ void symbolizer_exit(struct symbolizer *s, uint32_t pid)
 
 void symbolizer_forget_dead(struct symbolizer *s)
 {
-	process_table_forget_dead(&s->processes);
+	process_table_forget_dead(&s->processes, SYMBOLIZER_KEEP_DEAD);
 }
 
 void symbolizer_ksymbol(struct symbolizer *s, uint64_t start, uint32_t len, const char *name,
@@ -215,30 +227,87 @@ static void request_file(struct symbolizer *s, const struct process *p,
 	}
 }
 
-void symbolizer_touch(struct symbolizer *s, uint32_t pid, uint64_t address)
+struct symbolizer_place symbolizer_locate(struct symbolizer *s, uint32_t pid, uint64_t address,
+					  bool quiet)
 {
-	struct process *p = process_table_put(&s->processes, pid);
+	struct process *p = quiet ? process_table_get(&s->processes, pid)
+				  : process_table_put(&s->processes, pid);
+	struct symbolizer_place place = { address, SYMBOLIZER_NOWHERE };
 
 	if (!p)
-		return;
-	if (!p->complete && !p->asked)
+		return place;
+	if (!quiet && !p->complete && !p->asked)
 		request_maps(s, p);
 	const struct process_map *map = process_find_map(p, address);
-	if (!map)
-		return;
+	if (!map) {
+		place.file = p->asked && !p->complete ? SYMBOLIZER_PENDING : SYMBOLIZER_NOWHERE;
+		return place;
+	}
+	place.file = map->file;
 	if (map->file == PROCESS_NO_FILE) {
 		/* code of a JIT: its perf map grows */
-		if (!symtab_find(&p->jit, address) &&
+		if (!quiet && !symtab_find(&p->jit, address) &&
 		    clock_mono_ns() - p->asked_mono_ns > JIT_REREAD_S * NS_PER_S)
 			request_maps(s, p);
-		return;
+		return place;
 	}
-	if (s->files.items[map->file].state == FILE_NEW) {
+	place.offset = address - map->start + map->file_offset;
+	struct symbol_file *file = &s->files.items[map->file];
+	if (!quiet && file->state == FILE_NEW) {
 		if (s->bytes > SYMBOLIZER_MAX_BYTES)
-			s->files.items[map->file].state = FILE_FAILED;
+			file->state = FILE_FAILED;
 		else
 			request_file(s, p, map);
 	}
+	return place;
+}
+
+const char *symbolizer_cgroup(struct symbolizer *s, uint32_t pid, uint64_t id)
+{
+	uint64_t *known = s->unified && id ? map_u64_get(&s->cgroups, id) : NULL;
+	struct process *p = pid ? process_table_put(&s->processes, pid) : NULL;
+
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	if (!p || p->cgroup || p->asked_cgroup)
+		return p ? p->cgroup : NULL;
+	struct symbol_job *job = calloc(1, sizeof(*job));
+	if (!job)
+		return NULL;
+	job->kind = SYMBOL_JOB_CGROUP;
+	job->pid = pid;
+	job->start = id;
+	p->asked_cgroup = true;
+	if (!symbol_loader_submit(s->loader, job))
+		symbol_job_free(job);
+	return NULL;
+}
+
+/* Hybrid hosts keep units in v2 or in systemd's own hierarchy, containers in memory's. */
+static char *pick_cgroup(const char *text)
+{
+	static const char *const controllers[] = { NULL, "name=systemd", "memory", "perf_event" };
+	const char *path;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
+		if (proc_pid_cgroup_parse(text, controllers[i], &path, &len) == 0 && len > 1)
+			return strndup(path, len);
+	return strdup("/");
+}
+
+static void take_cgroup(struct symbolizer *s, struct symbol_job *job)
+{
+	struct process *p = process_table_get(&s->processes, job->pid);
+
+	if (job->status < 0)
+		return;
+	if (p && !p->cgroup)
+		p->cgroup = pick_cgroup(buf_str(&job->maps_text));
+	uint64_t *slot =
+		s->unified && job->start ? map_u64_put(&s->cgroups, job->start, NULL) : NULL;
+	if (slot && !*slot)
+		*slot = (uintptr_t)pick_cgroup(buf_str(&job->maps_text));
 }
 
 struct maps_target {
@@ -299,6 +368,8 @@ bool symbolizer_collect(struct symbolizer *s)
 	while ((job = symbol_loader_take(s->loader))) {
 		if (job->kind == SYMBOL_JOB_MAPS)
 			take_maps(s, job);
+		else if (job->kind == SYMBOL_JOB_CGROUP)
+			take_cgroup(s, job);
 		else
 			take_file(s, job);
 		symbol_job_free(job);
@@ -320,7 +391,7 @@ void symbolizer_use(struct symbolizer *s, struct profile *p)
 		file->module = 0;
 }
 
-uint32_t symbolizer_kernel_frame(struct symbolizer *s, uint64_t address)
+static uint32_t kernel_frame(struct symbolizer *s, uint64_t address)
 {
 	uint64_t *known = map_u64_put(&s->kernel_frames, address, NULL), start;
 	struct profile_frame frame = { .kind = PROFILE_KERNEL };
@@ -401,24 +472,26 @@ static uint32_t file_frame(struct symbolizer *s, struct symbol_file *file, uint6
 	return profile_add_frame(s->profile, &frame);
 }
 
-uint32_t symbolizer_user_frame(struct symbolizer *s, uint32_t pid, uint64_t address)
+uint32_t symbolizer_frame(struct symbolizer *s, uint32_t pid, struct symbolizer_place place)
 {
-	struct process *p = process_table_get(&s->processes, pid);
-	const struct process_map *map = p ? process_find_map(p, address) : NULL;
-
-	if (!map)
+	if (place.file == SYMBOLIZER_KERNEL)
+		return kernel_frame(s, place.offset);
+	if (place.file == SYMBOLIZER_PENDING)
+		place = symbolizer_locate(s, pid, place.offset, true);
+	if (place.file == SYMBOLIZER_PENDING || place.file == SYMBOLIZER_NOWHERE)
 		return 0;
-	if (map->file == PROCESS_NO_FILE)
-		return jit_frame(s, p, address);
-	struct symbol_file *file = &s->files.items[map->file];
-	uint64_t offset = address - map->start + map->file_offset;
+	if (place.file == SYMBOLIZER_ANONYMOUS) {
+		struct process *p = process_table_get(&s->processes, pid);
+		return p ? jit_frame(s, p, place.offset) : 0;
+	}
+	struct symbol_file *file = &s->files.items[place.file];
 	if (file->state == FILE_NEW || file->state == FILE_QUEUED)
-		return file_frame(s, file, offset); /* not final: not remembered */
-	uint64_t *known =
-		map_u64_put(&s->user_frames, hash_u64(offset) ^ (uint64_t)map->file << 40, NULL);
+		return file_frame(s, file, place.offset); /* not final: not remembered */
+	uint64_t key = hash_u64(place.offset) ^ (uint64_t)place.file << 40;
+	uint64_t *known = map_u64_put(&s->user_frames, key, NULL);
 	if (!known)
-		return file_frame(s, file, offset);
+		return file_frame(s, file, place.offset);
 	if (!*known)
-		*known = file_frame(s, file, offset);
+		*known = file_frame(s, file, place.offset);
 	return (uint32_t)*known;
 }

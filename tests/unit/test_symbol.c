@@ -144,7 +144,7 @@ TEST(mappings_of_a_process)
 	CHECK_EQ(process_find_map(process_table_get(&t, 11), 0x400800)->file, 98);
 	process_table_exit(&t, 11);
 	CHECK(process_table_get(&t, 11) != NULL);
-	process_table_forget_dead(&t);
+	process_table_forget_dead(&t, 1);
 	CHECK(!process_table_get(&t, 11));
 	process_table_free(&t);
 }
@@ -170,14 +170,17 @@ TEST(symbolizes_this_process)
 	CHECK_EQ(symbolizer_open(&root, &unknowns, &s, NULL), 0);
 	symbolizer_use(s, &profile);
 	for (int round = 0; round < 2; round++) { /* maps first, then the file */
-		symbolizer_touch(s, (uint32_t)getpid(), address);
+		symbolizer_locate(s, (uint32_t)getpid(), address, false);
+		symbolizer_cgroup(s, (uint32_t)getpid(), 0);
 		symbolizer_wait(s, 5000000000);
 		symbolizer_collect(s);
 	}
-	uint32_t frame = symbolizer_user_frame(s, (uint32_t)getpid(), address);
+	CHECK(symbolizer_cgroup(s, (uint32_t)getpid(), 0)[0] == '/');
+	uint32_t frame = symbolizer_frame(s, (uint32_t)getpid(),
+					  symbolizer_locate(s, (uint32_t)getpid(), address, false));
 	CHECK_STR(profile_frame_name(&profile, frame, name, sizeof(name)), "function_of_this_test");
 	CHECK_EQ(profile.modules.items[profile.frames.items[frame].module].build_id_len, 20);
-	CHECK_EQ(symbolizer_user_frame(s, (uint32_t)getpid(), 0x10), 0);
+	CHECK(symbolizer_locate(s, (uint32_t)getpid(), 0x10, false).file == SYMBOLIZER_NOWHERE);
 	symbolizer_close(s);
 	root_close(&root);
 }
