@@ -6,6 +6,7 @@
 
 #include "auto.h"
 #include "commands.h"
+#include "record_profile.h"
 #include "record_ticks.h"
 #include "text.h"
 #include "timefmt.h"
@@ -15,7 +16,8 @@
 
 struct record_options {
 	const char *max_bytes;
-	struct option_number max_age, duration, interval, segment;
+	struct option_number max_age, duration, interval, segment, hz;
+	bool no_profile;
 };
 
 static const struct option options[] = {
@@ -29,6 +31,10 @@ static const struct option options[] = {
 	       "time between ticks (default 1s, at least 100ms)"),
 	OPTION(record_options, segment, "segment", 0, OPTION_DURATION, "DURATION",
 	       "time in one file (default 60s, at most 10m)"),
+	OPTION(record_options, hz, "hz", 0, OPTION_NUMBER, "N",
+	       "profile samples per core and second (default 97)"),
+	OPTION(record_options, no_profile, "no-profile", 0, OPTION_FLAG, NULL,
+	       "record no profiles"),
 };
 
 static int record_parse_size(const char *text, uint64_t *ret, struct err *err)
@@ -68,8 +74,10 @@ static int record_run(struct invocation *in, struct err *err)
 {
 	const struct record_options *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
+	const struct record_profile_options profile = { .hz = (unsigned)o->hz.value };
 	const struct recorder_use parts[] = {
 		{ .part = &record_ticks },
+		{ .part = &record_profile, .options = &profile }, /* last: left out on request */
 	};
 	struct recorder_options r = {
 		.store_dir = in->common.store ? in->common.store : STORE_DEFAULT,
@@ -78,7 +86,7 @@ static int record_run(struct invocation *in, struct err *err)
 			   .segment_ns = o->segment.value },
 		.root = &root,
 		.parts = parts,
-		.n_parts = ARRAY_LEN(parts),
+		.n_parts = ARRAY_LEN(parts) - o->no_profile,
 		.duration_ns = o->duration.value,
 		.interval_ns = o->interval.value,
 		.say = record_say,
@@ -103,8 +111,10 @@ const struct command cmd_record = {
 	.arguments = "",
 	.description =
 		"The flight recorder, as a foreground service: a tick of everything that zscope "
-		"reads, once a second, into append-only segment files of a minute. Commands with "
-		"--at, --from and --to then answer for any second of the recording.\n"
+		"reads, once a second, and a profile of all cores (97 samples a second each, with "
+		"kernel and user call chains), into append-only segment files of a minute. "
+		"Commands with --at, --from and --to then answer for any second of the "
+		"recording.\n"
 		"\n"
 		"It locks its memory and raises its priority where it may, leaves out detail "
 		"before it misses a tick, and says so on stderr and in the recording. What this "

@@ -285,7 +285,7 @@ void import_symbols_exit(struct import_symbols *s, uint32_t pid)
 {
 	process_table_exit(&s->processes, pid);
 	if (s->processes.dead.len >= 4096)
-		process_table_forget_dead(&s->processes);
+		process_table_forget_dead(&s->processes, 0);
 }
 
 void import_symbols_ksymbol(struct import_symbols *s, uint64_t start, uint32_t len,
