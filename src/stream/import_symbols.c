@@ -17,6 +17,7 @@
 enum {
 	FILES_MAX = 65536,
 	STACKS_CACHED = 1 << 20,
+	KALLSYMS_BYTES = 64 << 20,
 };
 
 #define IMAGE_BYTES_MAX (UINT64_C(1) << 30)          /* of all symbol tables held */
@@ -41,7 +42,7 @@ struct import_symbols {
 	struct process_table processes;
 	struct process kernel;
 	struct kallsyms kallsyms;
-	bool kallsyms_tried, kallsyms_usable;
+	bool kallsyms_tried;
 	int64_t kernel_moved; /* address in kallsyms minus address in the recording */
 	uint64_t reference;   /* where the recording's kernel had `reference_name` */
 	char reference_name[32];
@@ -169,6 +170,20 @@ static struct symbol_image *image_of_fd(int fd, const struct import_file *f)
 	return NULL;
 }
 
+/* A debug file knows more names; where it is loaded, only the file itself knows. */
+static struct symbol_image *image_merge(struct symbol_image *file, struct symbol_image *debug)
+{
+	if (!file || !debug)
+		return file ? file : debug;
+	if (debug->table.entries.len > file->table.entries.len) {
+		struct symtab more = debug->table;
+		debug->table = file->table;
+		file->table = more;
+	}
+	symbol_image_free(debug);
+	return file;
+}
+
 /* The file itself, a file of that name in the extra directory, or one named by its build id. A name
  * from a file that merely has the same path would be worse than none. */
 static struct symbol_image *image_find(const struct import_symbols *s, const struct import_file *f)
@@ -190,10 +205,10 @@ static struct symbol_image *image_find(const struct import_symbols *s, const str
 		AUTO_CLOSE int fd = root_open_file(s->root, f->path + 1, 0, NULL);
 		image = image_of_fd(fd, f);
 	}
-	if (!image && s->root) {
+	if (s->root) {
 		snprintf(path, sizeof(path), "usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
 		AUTO_CLOSE int fd = root_open_file(s->root, path, 0, NULL);
-		image = image_of_fd(fd, f);
+		image = image_merge(image, image_of_fd(fd, f));
 	}
 	return image;
 }
@@ -298,6 +313,20 @@ void import_symbols_ksymbol(struct import_symbols *s, uint64_t start, uint32_t l
 
 /* --- frames --- */
 
+/* A symbol's address by its name: the table itself keeps one name per address. */
+static bool kallsyms_address(const char *text, const char *name, uint64_t *ret)
+{
+	char line[48];
+
+	snprintf(line, sizeof(line), " T %s\n", name);
+	const char *at = strstr(text, line);
+	if (!at)
+		return false;
+	while (at > text && at[-1] != '\n')
+		at--;
+	return text_take_hex(&at, ret) == 0;
+}
+
 /* Is this host's kernel the recording's? Same build id; and where it was moved to (KASLR) is the
  * difference of one symbol's addresses. */
 static void kallsyms_check(struct import_symbols *s, const struct perf_data *d)
@@ -313,20 +342,15 @@ static void kallsyms_check(struct import_symbols *s, const struct perf_data *d)
 	size_t len = elf_note_build_id(notes.data, notes.len, id);
 	if (!len || len != known->len || memcmp(id, known->bytes, len) != 0)
 		return;
+	AUTO_BUF struct buf text = { 0 };
+	uint64_t here;
+	if (root_read(s->root, "proc/kallsyms", KALLSYMS_BYTES, &text, NULL) < 0 ||
+	    !kallsyms_address(buf_str(&text), s->reference_name, &here) || here == 0)
+		return;
 	struct kallsyms k = { 0 };
-	if (kallsyms_read(s->root, &k, NULL) < 0)
+	if (kallsyms_parse(buf_str(&text), &k, NULL) < 0)
 		return;
-	vec_foreach (&k.table.entries, e) {
-		if (strcmp(symtab_name(&k.table, e), s->reference_name) != 0)
-			continue;
-		s->kernel_moved = (int64_t)(e->start - s->reference);
-		s->kallsyms_usable = true;
-		break;
-	}
-	if (!s->kallsyms_usable) {
-		kallsyms_free(&k);
-		return;
-	}
+	s->kernel_moved = (int64_t)(here - s->reference);
 	kallsyms_free(&s->kallsyms);
 	s->kallsyms = k;
 }
