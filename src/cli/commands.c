@@ -10,6 +10,7 @@ static const struct command *const table[] = {
 	&cmd_fix,
 	&cmd_undo,
 	&cmd_check,
+	&cmd_zombies,
 	&cmd_cores,
 	&cmd_record,
 	&cmd_lab,

@@ -1,0 +1,182 @@
+#include "census_summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+const char *census_method_name(enum census_method method)
+{
+	static const char *const names[] = {
+		[CENSUS_BY_NOTHING] = "none",
+		[CENSUS_BY_BPF] = "census",
+		[CENSUS_BY_PROC_CGROUPS] = "proc-cgroups",
+		[CENSUS_BY_CGROUP_STAT] = "cgroup-stat",
+	};
+	return method <= CENSUS_BY_CGROUP_STAT ? names[method] : "none";
+}
+
+static struct census_group *group_of(struct census_summary *s, const struct owner *owner)
+{
+	AUTO_BUF struct buf text = { 0 };
+	bool made;
+
+	owner_group(&text, owner);
+	if (s->groups.len >= CENSUS_MOST_GROUPS &&
+	    !map_str_get(&s->by_owner, buf_str(&text), text.len))
+		return NULL;
+	uint64_t *at = map_str_put(&s->by_owner, buf_str(&text), text.len, &made);
+	if (!at)
+		return NULL;
+	if (made) {
+		struct census_group g = {
+			.owner = arena_strndup(&s->strings, buf_str(&text), text.len),
+			.parent = arena_strndup(&s->strings, owner->parent.at, owner->parent.len),
+			.kind = owner->kind,
+			.first_serial = UINT64_MAX,
+		};
+		if (owner->unit.at)
+			g.unit = arena_strndup(&s->strings, owner->unit.at, owner->unit.len);
+		*at = s->groups.len;
+		if (!g.owner || !g.parent || !vec_push(&s->groups, g))
+			return NULL;
+	}
+	return &s->groups.items[*at];
+}
+
+bool census_summary_add(struct census_summary *s, const struct zombie *z)
+{
+	struct census_group *g = group_of(s, &z->owner);
+
+	s->bytes += z->bytes;
+	s->file_bytes += z->file_bytes;
+	s->anon_bytes += z->anon_bytes;
+	s->shmem_bytes += z->shmem_bytes;
+	s->slab_bytes += z->slab_bytes;
+	s->swap_bytes += z->swap_bytes;
+	s->unevictable_bytes += z->unevictable_bytes;
+	s->empty += !z->bytes;
+	/* once per zombie and kind */
+	uint64_t seen = 0;
+	for (size_t i = 0; i < z->n_pins; i++) {
+		struct census_pin_sum *sum = &s->by_pin[z->pins[i].kind];
+		sum->bytes += z->pins[i].bytes;
+		sum->zombies += !(seen & 1u << z->pins[i].kind);
+		seen |= 1u << z->pins[i].kind;
+	}
+	if (!g) {
+		s->other_groups++;
+		return s->groups.len >= CENSUS_MOST_GROUPS;
+	}
+	g->count++;
+	g->bytes += z->bytes;
+	if (z->serial < g->first_serial)
+		g->first_serial = z->serial;
+	if (z->serial > g->last_serial)
+		g->last_serial = z->serial;
+	return true;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct census_group *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return strcmp(x->owner, y->owner);
+}
+
+void census_summary_finish(struct census_summary *s)
+{
+	vec_sort(&s->groups, largest_first);
+	map_str_free(&s->by_owner); /* its indexes are stale now */
+	s->by_owner = (struct map_str){ 0 };
+}
+
+void census_summary_free(struct census_summary *s)
+{
+	vec_free(&s->groups);
+	map_str_free(&s->by_owner);
+	arena_free(&s->strings);
+}
+
+static void put_str(struct buf *out, const char *text)
+{
+	wire_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* The numbers in the order of the frame; new ones only at the end. */
+#define NUMBERS(s)                                                                           \
+	{                                                                                    \
+		&(s)->have, &(s)->time_ns, &(s)->tracked, &(s)->live, &(s)->dying,           \
+			&(s)->kernel_count, &(s)->bytes, &(s)->file_bytes, &(s)->anon_bytes, \
+			&(s)->shmem_bytes, &(s)->slab_bytes, &(s)->swap_bytes,               \
+			&(s)->unevictable_bytes, &(s)->max_serial, &(s)->empty,              \
+			&(s)->percpu_bytes, &(s)->other_groups                               \
+	}
+enum { N_NUMBERS = 17 };
+
+void census_summary_encode(struct buf *out, const struct census_summary *s, size_t most)
+{
+	const uint64_t *numbers[N_NUMBERS] = NUMBERS(s);
+	size_t n = s->groups.len < most ? s->groups.len : most;
+	uint64_t other = s->other_groups;
+
+	for (size_t i = n; i < s->groups.len; i++)
+		other += s->groups.items[i].count;
+	wire_put_u64(out, s->method);
+	wire_put_u64(out, s->kernel_counts_dying);
+	for (size_t i = 0; i < N_NUMBERS; i++)
+		wire_put_u64(out, numbers[i] == &s->other_groups ? other : *numbers[i]);
+	wire_put_u64(out, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct census_group *g = &s->groups.items[i];
+		wire_put_u64(out, g->kind);
+		wire_put_u64(out, g->count);
+		wire_put_u64(out, g->bytes);
+		put_str(out, g->owner);
+		put_str(out, g->unit);
+		put_str(out, g->parent);
+	}
+}
+
+static const char *get_str(struct wire_reader *r, struct arena *strings)
+{
+	size_t len;
+	const char *bytes = wire_get_bytes(r, &len);
+
+	return bytes ? arena_strndup(strings, bytes, len) : NULL;
+}
+
+int census_summary_decode(const void *bytes, size_t len, struct census_summary *ret)
+{
+	uint64_t *numbers[N_NUMBERS] = NUMBERS(ret);
+	struct wire_reader r;
+
+	wire_open(&r, bytes, len);
+	ret->method = wire_get_u64(&r);
+	ret->kernel_counts_dying = wire_get_u64(&r);
+	for (size_t i = 0; i < N_NUMBERS; i++)
+		*numbers[i] = wire_get_u64(&r);
+	uint64_t n = wire_get_u64(&r);
+	if (r.failed || n > CENSUS_MOST_GROUPS || ret->method > CENSUS_BY_CGROUP_STAT)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct census_group g = { .kind = wire_get_u64(&r) };
+		g.count = wire_get_u64(&r);
+		g.bytes = wire_get_u64(&r);
+		g.owner = get_str(&r, &ret->strings);
+		g.unit = get_str(&r, &ret->strings);
+		g.parent = get_str(&r, &ret->strings);
+		if (r.failed || !g.owner || !g.parent || g.kind >= OWNER_KIND_END)
+			return -EBADMSG;
+		if (g.unit && !*g.unit)
+			g.unit = NULL;
+		if (!vec_push(&ret->groups, g))
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,84 @@
+#include "zombie.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name, *cure;
+} pin_kinds[PIN_KIND_END] = {
+	[PIN_FILE] = { "file", "drop the page cache of the file: zscope purge" },
+	[PIN_TMPFS] = { "tmpfs",
+			"delete the tmpfs file, or end the process that holds the memory" },
+	[PIN_ANON] = { "anon", "end the process that was moved out with its memory" },
+	[PIN_MLOCKED] = { "mlocked", "unlock the memory or end its holder" },
+	[PIN_SWAP] = { "swap", "bring the memory back from swap, or end its holder" },
+	[PIN_PROCESS] = { "process", "its parent must reap it, or be ended" },
+	[PIN_TASK] = { "task", "it is going down right now" },
+	[PIN_NAMESPACE] = { "namespace", "end the process that holds the cgroup namespace" },
+	[PIN_SOCKET] = { "socket", "close the socket" },
+	[PIN_PAGES] = { "pages", "reclaim: zscope purge --method reclaim" },
+	[PIN_REFERENCE] = { "reference", "a socket, a perf or BPF object: end its holder" },
+};
+
+const char *pin_kind_name(enum pin_kind kind)
+{
+	return kind < PIN_KIND_END ? pin_kinds[kind].name : "unknown";
+}
+
+const char *pin_kind_cure(enum pin_kind kind)
+{
+	return kind < PIN_KIND_END ? pin_kinds[kind].cure : "unknown";
+}
+
+const char *pin_place_name(enum pin_place place)
+{
+	static const char *const names[] = {
+		[PLACE_UNKNOWN] = "unknown", [PLACE_PATH] = "path",
+		[PLACE_OVERLAY] = "overlay", [PLACE_INTERNAL] = "internal",
+		[PLACE_DEVICE] = "device",
+	};
+	return place <= PLACE_DEVICE ? names[place] : "unknown";
+}
+
+size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t minor, uint64_t inode,
+			bool *ret_new)
+{
+	uint64_t words[2] = { (uint64_t)major << 32 | minor, inode };
+	uint64_t key = hash_bytes(words, sizeof(words));
+	bool made;
+	uint64_t *at = map_u64_put(&files->by_inode, key, &made);
+
+	if (!at)
+		return SIZE_MAX;
+	if (made) {
+		struct zombie_file file = { .major = major, .minor = minor, .inode = inode };
+		if (!vec_push(&files->list, file)) {
+			map_u64_remove(&files->by_inode, key);
+			return SIZE_MAX;
+		}
+		*at = files->list.len;
+	}
+	*ret_new = made;
+	return *at - 1;
+}
+
+void zombie_files_free(struct zombie_files *files)
+{
+	vec_free(&files->list);
+	map_u64_free(&files->by_inode);
+	arena_free(&files->strings);
+}
+
+bool zombie_is_below(const char *path, size_t len, const char *below)
+{
+	size_t n = below ? strlen(below) : 0;
+
+	while (n && below[n - 1] == '/')
+		n--;
+	if (!n)
+		return true;
+	if (below[0] != '/' && len && path[0] == '/') {
+		path++;
+		len--;
+	}
+	return len >= n && memcmp(path, below, n) == 0 && (len == n || path[n] == '/');
+}

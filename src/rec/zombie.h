@@ -1,0 +1,117 @@
+/* A dying memory cgroup, what holds it, and the table of files that hold zombies. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "map.h"
+#include "owner.h"
+#include "vec.h"
+
+enum zombie_have {
+	ZOMBIE_REFS = 1 << 0,
+	ZOMBIE_LRU = 1 << 1,   /* bytes, file_bytes, unevictable_bytes */
+	ZOMBIE_SPLIT = 1 << 2, /* anon_bytes and shmem_bytes; else their sum is in anon_bytes */
+	ZOMBIE_SLAB = 1 << 3,
+	ZOMBIE_SWAP = 1 << 4,
+	ZOMBIE_MEMCG_ID = 1 << 5,
+	ZOMBIE_CREATED = 1 << 6,
+	ZOMBIE_DIED = 1 << 7,
+	ZOMBIE_PINS = 1 << 8, /* the pins were looked for */
+};
+
+enum pin_kind {
+	PIN_FILE,      /* page cache of a file */
+	PIN_TMPFS,     /* tmpfs, shared memory, memfd: goes only with the file or its holder */
+	PIN_ANON,      /* anonymous memory of a process that was moved out */
+	PIN_MLOCKED,   /* unevictable pages: goes when they are unlocked */
+	PIN_SWAP,      /* swap entries */
+	PIN_PROCESS,   /* a process that ended in it and was not reaped */
+	PIN_TASK,      /* a living task that still belongs to it (it is going down right now) */
+	PIN_NAMESPACE, /* a cgroup namespace whose root it is, held by a live process */
+	PIN_SOCKET,
+	PIN_PAGES, /* pages whose owner could not be followed: moved during the look, or truncated
+		    */
+	PIN_REFERENCE, /* no page, task, namespace or swap: some kernel reference (socket,
+			  writeback, perf, BPF) */
+	PIN_KIND_END,
+};
+
+enum pin_place {
+	PLACE_UNKNOWN, /* device and inode only */
+	PLACE_PATH,
+	PLACE_OVERLAY,  /* in a layer of an overlay file system */
+	PLACE_INTERNAL, /* no mount shows it: memfd, System V shared memory */
+	PLACE_DEVICE,   /* buffers of a block device: file system metadata */
+};
+
+struct zombie_file {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint32_t generation;
+	uint32_t magic; /* of its file system */
+	bool deleted;
+	enum pin_kind kind; /* PIN_FILE or PIN_TMPFS */
+	enum pin_place place;
+	const char *path; /* NULL = not known; hostile bytes */
+	uint64_t bytes;   /* in zombies */
+	uint64_t zombies;
+	uint64_t kernel_ptr; /* struct inode, only while a census runs */
+};
+
+/* Paths live in `strings`. */
+struct zombie_files {
+	VEC(struct zombie_file) list;
+	struct map_u64 by_inode; /* hash of device and inode → index + 1 */
+	struct arena strings;
+};
+
+struct zombie_pin {
+	enum pin_kind kind;
+	size_t file; /* index in the table, for PIN_FILE and PIN_TMPFS */
+	uint64_t bytes;
+	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE */
+	char comm[16];
+	uint64_t socket_inode;
+	uint16_t port;
+};
+
+/* What is only known while the churn is recorded. */
+struct zombie_creator {
+	int pid;
+	char comm[16];
+	const char *cgroup; /* its own */
+};
+
+struct zombie {
+	uint64_t have;
+	uint64_t id; /* inode number of the directory that was */
+	const char *path;
+	size_t path_len;
+	struct owner owner;
+	uint64_t bytes; /* on the LRU lists: what reclaim could free or not */
+	uint64_t file_bytes, anon_bytes, shmem_bytes, unevictable_bytes, slab_bytes, swap_bytes;
+	uint64_t usage_bytes; /* the kernel's counter; over-reports */
+	int64_t refs;
+	uint64_t serial; /* order of creation among all cgroups since boot */
+	uint64_t memcg_id;
+	uint64_t created_ns, died_ns;
+	const struct zombie_creator *creator; /* NULL = not seen */
+	const struct zombie_pin *pins;
+	size_t n_pins;
+	uint64_t kernel_ptr;
+};
+
+const char *pin_kind_name(enum pin_kind kind);
+/* What would free a zombie that is held like this, for people. */
+const char *pin_kind_cure(enum pin_kind kind);
+const char *pin_place_name(enum pin_place place);
+/* The row of that file, made when absent; SIZE_MAX when out of memory. */
+size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t minor, uint64_t inode,
+			bool *ret_new);
+void zombie_files_free(struct zombie_files *files);
+/* path is `below` or lies below it; below NULL or "/" holds everything. */
+bool zombie_is_below(const char *path, size_t len, const char *below);
+
+#define AUTO_ZOMBIE_FILES __attribute__((cleanup(zombie_files_free)))

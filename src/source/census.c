@@ -1,0 +1,336 @@
+#include "census.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "census_impl.h"
+#include "text.h"
+
+/* About a millisecond of kernel time per slice. */
+enum { CENSUS_BUDGET = 2000 };
+/* A list that changes faster than it can be walked ends the walk after this many steps per cgroup
+ * seen. */
+enum { CENSUS_STEPS_PER_CGROUP = 50, CENSUS_STEPS_LEAST = 1000000 };
+
+static void highest(void *arg, unsigned n)
+{
+	unsigned *most = arg;
+	if (n + 1 > *most)
+		*most = n + 1;
+}
+
+/* NUMA nodes that can exist: the length of the per-node arrays. */
+static unsigned census_nodes(const struct root *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	unsigned most = 0;
+
+	if (root_read(root, "sys/devices/system/node/possible", 4096, &text, NULL) < 0 ||
+	    text_cpu_list(buf_str(&text), 1024, highest, &most) < 0 || !most)
+		return 1;
+	return MIN_OF(most, (unsigned)CENSUS_NODES);
+}
+
+int census_open(const struct root *root, const struct offer *offer, unsigned want,
+		struct census **ret, struct err *err)
+{
+	const char *wish = getenv("ZSCOPE_CENSUS");
+
+	if (!root->live)
+		return err_set(err, -EOPNOTSUPP, "a captured host has no kernel to ask");
+	if (wish && strcmp(wish, "off") == 0)
+		return err_set(err, -EPERM, "bpf: switched off by ZSCOPE_CENSUS=off");
+	struct census *c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_set(err, -ENOMEM, "out of memory");
+	c->root = root;
+	c->want = want;
+	c->v1 = offer->memory != CGROUP_MEMORY_V2;
+	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	c->batch = calloc(CENSUS_OUT, sizeof(*c->batch));
+	int r = c->batch ? census_load(c, err) : err_set(err, -ENOMEM, "out of memory");
+	if (r < 0) {
+		census_close(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+static void walk_reset(struct census *c)
+{
+	memset(c->st, 0, sizeof(*c->st));
+	c->st->nodes = census_nodes(c->root);
+	c->st->budget = CENSUS_BUDGET;
+	c->st->own_pid = (unsigned)getpid();
+	c->st->v1 = c->v1;
+	c->slices = c->longest_slice_ns = 0;
+	c->broken_lists = 0;
+}
+
+/* The record's own name goes onto its level; the path is all levels down to it. */
+static void set_name(struct census *c, const struct census_rec *rec)
+{
+	struct buf *name = &c->names[MIN_OF(rec->depth, (unsigned)CENSUS_DEPTH)];
+
+	buf_clear(name);
+	buf_add(name, rec->name, strnlen(rec->name, sizeof(rec->name)));
+}
+
+/* Appends the path of the record at hand and keeps where it lies: names change with every record.
+ */
+static void keep_path(struct census *c, unsigned i, unsigned depth)
+{
+	c->path_at[i] = c->paths.len;
+	for (unsigned k = 1; k <= depth && k <= CENSUS_DEPTH; k++) {
+		buf_add_char(&c->paths, '/');
+		buf_add(&c->paths, buf_str(&c->names[k]), c->names[k].len);
+	}
+	c->path_len[i] = c->paths.len - c->path_at[i];
+	buf_add_char(&c->paths, '\0');
+}
+
+static void fill_bytes(const struct census *c, const struct census_rec *rec, struct zombie *z)
+{
+	uint64_t page = c->page_bytes;
+
+	if (rec->have & CENSUS_HAVE_LRU) {
+		z->anon_bytes = (rec->lru_pages[0] + rec->lru_pages[1]) * page;
+		z->file_bytes = (rec->lru_pages[2] + rec->lru_pages[3]) * page;
+		z->unevictable_bytes = rec->lru_pages[4] * page;
+		z->bytes = z->anon_bytes + z->file_bytes + z->unevictable_bytes;
+		z->have |= ZOMBIE_LRU;
+		if (!z->anon_bytes)
+			z->have |= ZOMBIE_SPLIT;
+	}
+	z->usage_bytes = rec->usage_pages * page;
+	if (rec->have & CENSUS_HAVE_KMEM && c->v1) {
+		/* v2 does not charge this counter */
+		z->slab_bytes = rec->kmem_pages * page;
+		z->have |= ZOMBIE_SLAB;
+	}
+	if (rec->have & CENSUS_HAVE_SWAP) {
+		uint64_t swap = rec->swap_pages;
+		if (c->v1) /* v1 counts memory and swap together */
+			swap = swap > rec->usage_pages ? swap - rec->usage_pages : 0;
+		z->swap_bytes = swap * page;
+		z->have |= ZOMBIE_SWAP;
+	}
+}
+
+static void fill_zombie(const struct census *c, unsigned i, const struct census_rec *rec,
+			struct zombie *z)
+{
+	*z = (struct zombie){ .id = rec->id, .serial = rec->serial, .kernel_ptr = rec->css };
+	z->path = buf_str(&c->paths) + c->path_at[i];
+	z->path_len = c->path_len[i];
+	owner_parse(z->path, z->path_len, &z->owner);
+	if (rec->have & CENSUS_HAVE_REFS) {
+		z->refs = rec->refs;
+		z->have |= ZOMBIE_REFS;
+	}
+	if (rec->have & CENSUS_HAVE_MEMCG_ID) {
+		z->memcg_id = rec->memcg_id;
+		z->have |= ZOMBIE_MEMCG_ID;
+	}
+	fill_bytes(c, rec, z);
+}
+
+/* The tasks whose own memcg or whose namespace's root this is: a range of the sorted list. */
+static const struct census_ref *refs_of(const struct census *c, uint64_t css, size_t *ret_n)
+{
+	size_t lo = 0, hi = c->refs.len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->refs.items[mid].css < css)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	size_t end = lo;
+	while (end < c->refs.len && c->refs.items[end].css == css)
+		end++;
+	*ret_n = end - lo;
+	return c->refs.items ? c->refs.items + lo : NULL;
+}
+
+/* What refers to this memcg without owning pages of it. */
+static bool add_references(struct census *c, const struct census_rec *rec, const struct zombie *z)
+{
+	size_t n;
+	const struct census_ref *refs = refs_of(c, rec->css, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!vec_push(&c->own, refs[i].pin))
+			return false;
+	if (z->unevictable_bytes &&
+	    !vec_push(&c->own,
+		      ((struct zombie_pin){ .kind = PIN_MLOCKED, .bytes = z->unevictable_bytes })))
+		return false;
+	if (rec->have & CENSUS_HAVE_MEMCG_ID && rec->swap_refs &&
+	    !vec_push(&c->own, ((struct zombie_pin){ .kind = PIN_SWAP, .bytes = z->swap_bytes })))
+		return false;
+	if (c->own.len || !(z->have & ZOMBIE_REFS) || z->refs <= 0)
+		return true;
+	return vec_push(&c->own, ((struct zombie_pin){ .kind = PIN_REFERENCE }));
+}
+
+/* The page pins of zombie i of the batch start at *at in the sorted list. */
+static int attach_pins(struct census *c, unsigned i, size_t *at, const struct census_rec *rec,
+		       struct zombie *z, struct err *err)
+{
+	uint64_t anon = 0, shmem = 0, seen = 0, lru = z->anon_bytes + z->file_bytes;
+	bool ok = true;
+
+	c->own.len = 0;
+	for (; ok && *at < c->pins.len && c->pins.items[*at].zombie == i; (*at)++) {
+		const struct zombie_pin *pin = &c->pins.items[*at].pin;
+		seen += pin->bytes;
+		anon += pin->kind == PIN_ANON ? pin->bytes : 0;
+		shmem += pin->kind == PIN_TMPFS ? pin->bytes : 0;
+		ok = vec_push(&c->own, *pin);
+	}
+	/* Pages that could not be followed are named, so that the pins add up to the zombie's
+	 * bytes. */
+	if (ok && c->want & CENSUS_WANT_PINS && lru > seen)
+		ok = vec_push(&c->own,
+			      ((struct zombie_pin){ .kind = PIN_PAGES, .bytes = lru - seen }));
+	if (ok && anon + shmem >= z->anon_bytes && z->have & ZOMBIE_LRU) {
+		z->anon_bytes = anon;
+		z->shmem_bytes = shmem;
+		z->have |= ZOMBIE_SPLIT;
+	}
+	if (ok && c->want & CENSUS_WANT_PINS) {
+		ok = add_references(c, rec, z);
+		z->pins = c->own.items;
+		z->n_pins = c->own.len;
+		z->have |= ZOMBIE_PINS;
+	}
+	return ok ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+struct walk {
+	struct census *c;
+	const char *below;
+	struct zombie_files *files;
+	int (*each)(void *arg, const struct zombie *z);
+	void *arg;
+	uint64_t max_serial;
+};
+
+static int give_zombie(const struct walk *w, unsigned i, size_t *at, const struct census_rec *rec,
+		       struct err *err)
+{
+	struct zombie z;
+
+	fill_zombie(w->c, i, rec, &z);
+	if (w->c->want) {
+		int r = attach_pins(w->c, i, at, rec, &z, err);
+		if (r < 0)
+			return r;
+	}
+	return w->each(w->arg, &z);
+}
+
+/* Copies the slice (the next one overwrites it) and gives every zombie its path. Those that are not
+ * asked for are marked as not dying. */
+static int take_slice(struct walk *w, struct err *err)
+{
+	struct census *c = w->c;
+	struct census_rec copy;
+
+	buf_clear(&c->paths);
+	c->n_batch = c->st->out_n;
+	for (unsigned i = 0; i < c->n_batch; i++) {
+		const struct census_rec *rec = census_out(c, CENSUS_JOB_WALK, i, &copy);
+		if (!rec)
+			return err_set(err, -EIO, "reading the census: %s", strerror(errno));
+		c->batch[i] = *rec;
+		set_name(c, rec);
+		if (rec->serial > w->max_serial)
+			w->max_serial = rec->serial;
+		if (!rec->dying)
+			continue;
+		keep_path(c, i, rec->depth);
+		c->batch[i].dying = zombie_is_below(buf_str(&c->paths) + c->path_at[i],
+						    c->path_len[i], w->below);
+	}
+	return c->paths.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static int give_slice(struct walk *w, struct err *err)
+{
+	struct census *c = w->c;
+	size_t at = 0;
+
+	int r = take_slice(w, err);
+	if (r == 0 && c->want)
+		r = census_batch_pins(c, w->files, !(c->want & CENSUS_WANT_PINS), err);
+	for (unsigned i = 0; r == 0 && i < c->n_batch; i++)
+		if (c->batch[i].dying)
+			r = give_zombie(w, i, &at, &c->batch[i], err);
+	return r;
+}
+
+static void fill_totals(const struct census *c, const struct walk *w, struct census_totals *ret)
+{
+	static const char *const how[] = {
+		[CENSUS_LOOP] = "bpf_loop",
+		[CENSUS_RUN] = "raw tracepoint test run",
+		[CENSUS_TRIGGER] = "tracepoint trigger",
+	};
+
+	*ret = (struct census_totals){
+		.live = c->st->live,
+		.dying = c->st->dying,
+		.slices = c->slices,
+		.steps = c->st->steps,
+		.restarts = c->st->restarts + c->st->discarded,
+		.longest_slice_ns = c->longest_slice_ns,
+		.too_deep = c->st->too_deep,
+		.max_serial = w->max_serial,
+		.complete = c->st->done,
+	};
+	text_copy(ret->how, sizeof(ret->how), how[c->variant]);
+}
+
+/* The pins of a slice are looked up with the same state block: the walk's place is put aside
+ * meanwhile. */
+int census_walk(struct census *c, const char *below, struct zombie_files *files,
+		int (*each)(void *arg, const struct zombie *z), void *arg,
+		struct unknowns *unknowns, struct census_totals *ret, struct err *err)
+{
+	struct walk w = { .c = c, .below = below, .files = files, .each = each, .arg = arg };
+	struct err tasks = { 0 };
+	int r;
+
+	walk_reset(c);
+	if (c->want & CENSUS_WANT_PINS && census_read_tasks(c, &tasks) < 0)
+		unknowns_add(unknowns, "processes and namespaces that hold zombies", "%s",
+			     tasks.text);
+	do {
+		r = census_slice(c, CENSUS_JOB_WALK, err);
+		if (r == 0)
+			r = give_slice(&w, err);
+		if (r)
+			return r;
+	} while (!c->st->done &&
+		 c->st->steps < CENSUS_STEPS_LEAST +
+					(c->st->live + c->st->dying) * CENSUS_STEPS_PER_CGROUP);
+	fill_totals(c, &w, ret);
+	if (!ret->complete)
+		unknowns_add(unknowns, "census", "the list changed faster than it could be walked");
+	if (ret->too_deep)
+		unknowns_add(unknowns, "census", "cgroups deeper than %d levels were not walked",
+			     CENSUS_DEPTH);
+	if (c->broken_lists)
+		unknowns_add(unknowns, "some pins",
+			     "%llu page lists changed while they were read: their rest is shown as "
+			     "pages",
+			     (unsigned long long)c->broken_lists);
+	return 0;
+}

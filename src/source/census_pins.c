@@ -1,0 +1,264 @@
+/* Which pages hold the zombies of a batch: runs of folios by inode, merged per zombie and file, and
+ * the paths of new files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "auto.h"
+#include "census_impl.h"
+
+/* Pages or path components per slice: about a millisecond of kernel time. */
+enum { PINS_BUDGET = 4000 };
+#define PINS_BDEV_MAGIC 0x62646576u
+
+static void job_start(struct census *c, unsigned targets, bool anon_only)
+{
+	c->st->budget = PINS_BUDGET;
+	c->st->targets = targets;
+	c->st->pin_anon_only = anon_only;
+	c->st->at = c->st->list = c->st->done = c->st->broken = 0;
+	c->st->pos = c->st->dentry = 0;
+	c->st->run_pages = c->st->run_inode = 0;
+}
+
+/* s_dev as the kernel packs it. */
+static uint32_t dev_major(uint32_t dev)
+{
+	return dev >> 20;
+}
+
+static uint32_t dev_minor(uint32_t dev)
+{
+	return dev & 0xfffff;
+}
+
+static size_t pin_file_row(struct zombie_files *files, const struct census_pin *raw)
+{
+	bool made;
+	size_t row =
+		zombie_files_put(files, dev_major(raw->dev), dev_minor(raw->dev), raw->ino, &made);
+
+	if (row == SIZE_MAX || !made)
+		return row;
+	struct zombie_file *file = &files->list.items[row];
+	file->deleted = raw->nlink == 0;
+	file->generation = raw->generation;
+	file->magic = raw->magic;
+	file->kind = raw->kind == CENSUS_PIN_SHMEM ? PIN_TMPFS : PIN_FILE;
+	file->kernel_ptr = raw->inode;
+	if (raw->magic == PINS_BDEV_MAGIC) {
+		file->place = PLACE_DEVICE;
+		file->deleted = false;
+		file->path = "[buffers of a block device: file system metadata]";
+	}
+	return row;
+}
+
+static bool take_pin(struct census *c, struct zombie_files *files, const struct census_pin *raw,
+		     const unsigned *batch_index)
+{
+	struct census_batch_pin p = {
+		.zombie = batch_index[raw->zombie],
+		.pin = { .bytes = raw->pages * c->page_bytes },
+	};
+
+	switch (raw->kind) {
+	case CENSUS_PIN_FILE:
+		p.pin.kind = PIN_FILE;
+		break;
+	case CENSUS_PIN_SHMEM:
+		p.pin.kind = PIN_TMPFS;
+		break;
+	case CENSUS_PIN_ANON:
+		p.pin.kind = PIN_ANON;
+		break;
+	default:
+		p.pin.kind = PIN_PAGES;
+	}
+	if (files && (p.pin.kind == PIN_FILE || p.pin.kind == PIN_TMPFS)) {
+		p.pin.file = pin_file_row(files, raw);
+		if (p.pin.file == SIZE_MAX)
+			return false;
+	}
+	return vec_push(&c->pins, p);
+}
+
+static int by_zombie_and_file(const void *a, const void *b)
+{
+	const struct census_batch_pin *x = a, *y = b;
+
+	if (x->zombie != y->zombie)
+		return x->zombie < y->zombie ? -1 : 1;
+	if (x->pin.kind != y->pin.kind)
+		return x->pin.kind < y->pin.kind ? -1 : 1;
+	return x->pin.file < y->pin.file ? -1 : x->pin.file > y->pin.file;
+}
+
+/* Runs of one file on one zombie become one pin; the file's sums grow by it. */
+static void merge_pins(struct census *c, struct zombie_files *files)
+{
+	size_t kept = 0;
+
+	vec_sort(&c->pins, by_zombie_and_file);
+	for (size_t i = 0; i < c->pins.len; i++) {
+		struct census_batch_pin *p = &c->pins.items[i];
+		struct census_batch_pin *last = kept ? &c->pins.items[kept - 1] : NULL;
+		if (last && by_zombie_and_file(last, p) == 0)
+			last->pin.bytes += p->pin.bytes;
+		else
+			c->pins.items[kept++] = *p;
+	}
+	c->pins.len = kept;
+	if (!files)
+		return;
+	vec_foreach (&c->pins, p) {
+		if (p->pin.kind != PIN_FILE && p->pin.kind != PIN_TMPFS)
+			continue;
+		files->list.items[p->pin.file].bytes += p->pin.bytes;
+		files->list.items[p->pin.file].zombies++;
+	}
+}
+
+/* Components come from the leaf up; one file's follow one another. */
+struct path_parts {
+	const char *parts[CENSUS_PATH_DEPTH];
+	unsigned n;
+};
+
+static void place_file(struct census *c, struct zombie_files *files, struct zombie_file *file,
+		       struct path_parts *parts)
+{
+	AUTO_BUF struct buf inner = { 0 };
+
+	for (unsigned i = parts->n; i--;)
+		buf_addf(&inner, "/%s", parts->parts[i]);
+	parts->n = 0;
+	if (!inner.len)
+		return;
+	file->path = mounts_path(&c->mounts, file->major, file->minor, inner.data, &files->strings);
+	if (!file->path) {
+		file->path = arena_strdup(&files->strings, inner.data + 1);
+		file->place = PLACE_INTERNAL;
+		return;
+	}
+	file->place = mounts_is_layer(&c->mounts, file->path) ? PLACE_OVERLAY : PLACE_PATH;
+}
+
+static int resolve_some(struct census *c, struct zombie_files *files, size_t from, unsigned n,
+			struct err *err)
+{
+	AUTO_ARENA struct arena strings = { 0 };
+	AUTO_FREE struct census_target *targets = calloc(n, sizeof(*targets));
+	struct path_parts parts = { 0 };
+	struct census_name copy;
+	unsigned current = 0;
+
+	if (!targets)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < n; i++) {
+		targets[i].ptr = files->list.items[from + i].kernel_ptr;
+		targets[i].check = files->list.items[from + i].inode;
+	}
+	int r = census_set_targets(c, targets, n, err);
+	job_start(c, n, false);
+	while (r == 0 && !c->st->done) {
+		r = census_slice(c, CENSUS_JOB_PATHS, err);
+		for (unsigned i = 0; r == 0 && i < c->st->out_n; i++) {
+			const struct census_name *name = census_out(c, CENSUS_JOB_PATHS, i, &copy);
+			if (!name || name->index >= n)
+				continue;
+			if (name->index != current) {
+				place_file(c, files, &files->list.items[from + current], &parts);
+				current = name->index;
+			}
+			if (parts.n < CENSUS_PATH_DEPTH)
+				parts.parts[parts.n++] = arena_strndup(
+					&strings, name->name, strnlen(name->name, CENSUS_NAME));
+		}
+	}
+	place_file(c, files, &files->list.items[from + current], &parts);
+	return r;
+}
+
+static int resolve_files(struct census *c, struct zombie_files *files, size_t from, struct err *err)
+{
+	if (!c->mounts_read) {
+		c->mounts_read = true;
+		int r = mounts_read(c->root, &c->mounts, err);
+		if (r < 0)
+			return r;
+	}
+	for (; from < files->list.len; from += CENSUS_OUT) {
+		unsigned n = (unsigned)MIN_OF((size_t)CENSUS_OUT, files->list.len - from);
+		int r = resolve_some(c, files, from, n, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Which of the batch are worth a look, as targets. */
+static unsigned choose_targets(const struct census *c, bool anon_only,
+			       struct census_target *targets, unsigned *batch_index)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_batch; i++) {
+		const struct census_rec *rec = &c->batch[i];
+		uint64_t pages = rec->lru_pages[0] + rec->lru_pages[1];
+		if (!anon_only)
+			pages += rec->lru_pages[2] + rec->lru_pages[3];
+		if (!rec->dying || !pages)
+			continue;
+		batch_index[n] = i;
+		targets[n++] = (struct census_target){ .ptr = rec->css, .check = rec->serial };
+	}
+	return n;
+}
+
+static int look(struct census *c, struct zombie_files *files, const unsigned *batch_index,
+		unsigned n, struct err *err)
+{
+	struct census_pin copy;
+	int r = 0;
+
+	while (r == 0 && !c->st->done) {
+		r = census_slice(c, CENSUS_JOB_PINS, err);
+		for (unsigned i = 0; r == 0 && i < c->st->out_n; i++) {
+			const struct census_pin *raw = census_out(c, CENSUS_JOB_PINS, i, &copy);
+			if (raw && raw->zombie < n && !take_pin(c, files, raw, batch_index))
+				r = err_set(err, -ENOMEM, "out of memory");
+		}
+	}
+	c->broken_lists += c->st->broken;
+	return r;
+}
+
+int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_only, struct err *err)
+{
+	AUTO_FREE struct census_target *targets = calloc(CENSUS_OUT, sizeof(*targets));
+	AUTO_FREE unsigned *batch_index = calloc(CENSUS_OUT, sizeof(*batch_index));
+	struct census_state saved = *c->st;
+	size_t known = files ? files->list.len : 0;
+
+	c->pins.len = 0;
+	if (!targets || !batch_index)
+		return err_set(err, -ENOMEM, "out of memory");
+	unsigned n = choose_targets(c, anon_only, targets, batch_index);
+	if (!n)
+		return 0;
+	int r = census_set_targets(c, targets, n, err);
+	if (r < 0)
+		return r;
+	job_start(c, n, anon_only);
+	r = look(c, anon_only ? NULL : files, batch_index, n, err);
+	if (r == 0)
+		merge_pins(c, anon_only ? NULL : files);
+	if (r == 0 && files && !anon_only)
+		r = resolve_files(c, files, known, err);
+	unsigned ran = c->st->ran;
+	*c->st = saved;
+	c->st->ran = ran;
+	return r;
+}

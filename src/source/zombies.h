@@ -1,0 +1,25 @@
+/* All that is known about this host's zombies, by the best method that works here: the census
+ * (BPF), else the kernel's counters. Which method it was, and what it cannot tell, is part of the
+ * answer. */
+#pragma once
+
+#include "census.h"
+#include "census_summary.h"
+#include "offer.h"
+#include "root.h"
+#include "unknowns.h"
+
+struct zombies_options {
+	unsigned want;     /* enum census_want */
+	const char *below; /* NULL = the whole host */
+	/* Each zombie as it is found; may be NULL. Valid during the call only. */
+	int (*each)(void *arg, const struct zombie *z, const struct zombie_files *files);
+	void *arg;
+};
+
+/* files may be NULL without CENSUS_WANT_PINS. Fails only when each() does; everything else is an
+ * unknown. */
+int zombies_read(const struct root *root, const struct offer *offer,
+		 const struct zombies_options *options, struct zombie_files *files,
+		 struct census_summary *ret, struct census_totals *ret_totals,
+		 struct unknowns *unknowns, struct err *err);

@@ -1,0 +1,235 @@
+#include "view_zombies.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+
+static void groups_json(struct json *j, const struct census_summary *s)
+{
+	json_array(j, "groups");
+	vec_foreach (&s->groups, g) {
+		json_object(j, NULL);
+		json_str(j, "owner", g->owner);
+		json_str(j, "kind", owner_kind_name(g->kind));
+		if (g->unit)
+			json_str(j, "unit", g->unit);
+		json_str(j, "parent", g->parent);
+		json_u64(j, "count", g->count);
+		json_u64(j, "bytes", g->bytes);
+		json_f64(j, "share", s->dying ? (double)g->count / (double)s->dying : 0, 4);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	if (s->other_groups)
+		json_u64(j, "other_groups", s->other_groups);
+}
+
+static void pins_json(struct json *j, const struct census_summary *s)
+{
+	json_object(j, "held_by");
+	for (unsigned k = 0; k < PIN_KIND_END; k++) {
+		if (!s->by_pin[k].zombies)
+			continue;
+		json_object(j, pin_kind_name(k));
+		json_u64(j, "zombies", s->by_pin[k].zombies);
+		json_u64(j, "bytes", s->by_pin[k].bytes);
+		json_str(j, "freed_by", pin_kind_cure(k));
+		json_end_object(j);
+	}
+	json_end_object(j);
+}
+
+static void bytes_json(struct json *j, const struct census_summary *s)
+{
+	json_u64(j, "bytes", s->bytes);
+	json_u64(j, "file_bytes", s->file_bytes);
+	json_u64(j, "anon_bytes", s->anon_bytes);
+	json_u64(j, "shmem_bytes", s->shmem_bytes);
+	json_u64(j, "slab_bytes", s->slab_bytes);
+	json_u64(j, "swap_bytes", s->swap_bytes);
+	json_u64(j, "unevictable_bytes", s->unevictable_bytes);
+	json_u64(j, "without_pages", s->empty);
+}
+
+static void check_json(struct json *j, const struct census_summary *s)
+{
+	uint64_t ours = s->kernel_counts_dying ? s->dying : s->tracked;
+
+	json_object(j, "kernel_count");
+	json_str(j, "source", s->kernel_counts_dying ? "cgroup.stat" : "/proc/cgroups");
+	json_str(j, "counts", s->kernel_counts_dying ? "dying" : "tracked");
+	json_u64(j, "value", s->kernel_count);
+	if (s->method == CENSUS_BY_BPF)
+		json_i64(j, "difference", (int64_t)s->kernel_count - (int64_t)ours);
+	json_end_object(j);
+}
+
+void view_zombies_json(struct json *j, const struct view_zombies *v)
+{
+	const struct census_summary *s = v->summary;
+
+	if (v->offer) {
+		json_object(j, "cgroup");
+		json_str(j, "mode", cgroup_mode_name(v->offer->mode));
+		json_str(j, "memory", cgroup_memory_name(v->offer->memory));
+		json_end_object(j);
+	}
+	if (s->have & CENSUS_TRACKED)
+		json_u64(j, "tracked", s->tracked);
+	if (s->have & CENSUS_LIVE)
+		json_u64(j, "live", s->live);
+	if (s->have & CENSUS_DYING)
+		json_u64(j, "dying", s->dying);
+	if (s->have & CENSUS_TRACKED && s->have & CENSUS_LIVE && s->live)
+		json_f64(j, "ratio", (double)s->tracked / (double)s->live, 2);
+	json_str(j, "method", census_method_name(s->method));
+	if (s->have & CENSUS_KERNEL_COUNT)
+		check_json(j, s);
+	if (s->have & CENSUS_BYTES)
+		bytes_json(j, s);
+	if (s->have & CENSUS_GROUPS)
+		groups_json(j, s);
+	if (s->have & CENSUS_PINNED)
+		pins_json(j, s);
+	if (v->files)
+		view_zombie_files_json(j, v->files, v->most_files);
+	if (s->have & CENSUS_SERIAL)
+		json_u64(j, "max_serial", s->max_serial);
+	if (v->totals && v->totals->slices) {
+		json_object(j, "walk");
+		json_str(j, "how", v->totals->how);
+		json_u64(j, "slices", v->totals->slices);
+		json_u64(j, "longest_slice_ns", v->totals->longest_slice_ns);
+		json_u64(j, "restarts", v->totals->restarts);
+		json_bool(j, "complete", v->totals->complete);
+		json_end_object(j);
+	}
+}
+
+/* Indexes of the files, those that hold most zombies first, then by bytes. */
+static const struct zombie_files *sorting;
+
+static int most_zombies_first(const void *a, const void *b)
+{
+	const struct zombie_file *x = &sorting->list.items[*(const size_t *)a];
+	const struct zombie_file *y = &sorting->list.items[*(const size_t *)b];
+
+	if (x->zombies != y->zombies)
+		return x->zombies > y->zombies ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+/* Not for several threads at once: qsort takes no argument. */
+size_t *view_zombie_files_order(const struct zombie_files *files)
+{
+	size_t *order = files->list.len ? calloc(files->list.len, sizeof(*order)) : NULL;
+
+	for (size_t i = 0; order && i < files->list.len; i++)
+		order[i] = i;
+	sorting = files;
+	if (order)
+		qsort(order, files->list.len, sizeof(*order), most_zombies_first);
+	return order;
+}
+
+static void file_json(struct json *j, const struct zombie_file *f)
+{
+	char device[32];
+
+	if (f->path)
+		json_str(j, "file", f->path);
+	snprintf(device, sizeof(device), "%u:%u", f->major, f->minor);
+	json_str(j, "device", device);
+	json_u64(j, "inode", f->inode);
+	json_bool(j, "deleted", f->deleted);
+	if (f->place == PLACE_OVERLAY || f->place == PLACE_INTERNAL || f->place == PLACE_DEVICE)
+		json_str(j, "place", pin_place_name(f->place));
+}
+
+void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most)
+{
+	AUTO_FREE size_t *order = view_zombie_files_order(files);
+
+	json_array(j, "files");
+	for (size_t i = 0; order && i < files->list.len && i < most; i++) {
+		const struct zombie_file *f = &files->list.items[order[i]];
+		json_object(j, NULL);
+		json_str(j, "kind", pin_kind_name(f->kind));
+		file_json(j, f);
+		json_u64(j, "zombies", f->zombies);
+		json_u64(j, "bytes", f->bytes);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_u64(j, "files_in_all", files->list.len);
+}
+
+static void pin_json(struct json *j, const struct zombie_pin *p, const struct zombie_files *files)
+{
+	json_object(j, NULL);
+	json_str(j, "kind", pin_kind_name(p->kind));
+	if (files && (p->kind == PIN_FILE || p->kind == PIN_TMPFS))
+		file_json(j, &files->list.items[p->file]);
+	if (p->pid) {
+		json_i64(j, "pid", p->pid);
+		json_str(j, "comm", p->comm);
+		json_i64(j, "parent_pid", p->parent_pid);
+	}
+	json_u64(j, "bytes", p->bytes);
+	json_end_object(j);
+}
+
+void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files)
+{
+	AUTO_BUF struct buf owner = { 0 };
+
+	json_object(j, NULL);
+	json_u64(j, "id", z->id);
+	json_str_n(j, "path", z->path, z->path_len);
+	owner_label(&owner, &z->owner);
+	json_str_n(j, "owner", buf_str(&owner), owner.len);
+	json_str(j, "kind", owner_kind_name(z->owner.kind));
+	if (z->owner.unit.at)
+		json_str_n(j, "unit", z->owner.unit.at, z->owner.unit.len);
+	if (z->owner.container.at)
+		json_str_n(j, "container", z->owner.container.at, z->owner.container.len);
+	if (z->have & ZOMBIE_LRU) {
+		json_u64(j, "bytes", z->bytes);
+		json_u64(j, "file_bytes", z->file_bytes);
+		if (z->have & ZOMBIE_SPLIT) {
+			json_u64(j, "anon_bytes", z->anon_bytes);
+			json_u64(j, "shmem_bytes", z->shmem_bytes);
+		}
+		json_u64(j, "unevictable_bytes", z->unevictable_bytes);
+	}
+	if (z->have & ZOMBIE_SLAB)
+		json_u64(j, "slab_bytes", z->slab_bytes);
+	if (z->have & ZOMBIE_SWAP)
+		json_u64(j, "swap_bytes", z->swap_bytes);
+	if (z->have & ZOMBIE_REFS)
+		json_i64(j, "refs", z->refs);
+	json_u64(j, "serial", z->serial);
+	if (z->have & ZOMBIE_CREATED)
+		json_time(j, "created", z->created_ns);
+	if (z->have & ZOMBIE_DIED)
+		json_time(j, "died", z->died_ns);
+	if (z->creator) {
+		json_object(j, "creator");
+		json_i64(j, "pid", z->creator->pid);
+		json_str(j, "comm", z->creator->comm);
+		if (z->creator->cgroup)
+			json_str(j, "cgroup", z->creator->cgroup);
+		json_end_object(j);
+	}
+	if (z->have & ZOMBIE_PINS) {
+		json_array(j, "pins");
+		for (size_t i = 0; i < z->n_pins; i++)
+			pin_json(j, &z->pins[i], files);
+		json_end_array(j);
+	}
+	json_end_object(j);
+}

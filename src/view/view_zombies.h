@@ -1,0 +1,31 @@
+/* Zombies for people and for machines; the contract's `zombies` object. */
+#pragma once
+
+#include <stdio.h>
+
+#include "census.h"
+#include "census_summary.h"
+#include "json.h"
+#include "offer.h"
+#include "terminal.h"
+#include "zombie.h"
+
+struct view_zombies {
+	const struct offer *offer;
+	const struct census_summary *summary;
+	const struct census_totals *totals; /* NULL = from a recording */
+	const struct zombie_files *files;   /* NULL = pins were not asked for */
+	size_t most_files;
+};
+
+/* Members cgroup, tracked ... groups, files; the caller opens and closes the object and adds
+ * unknown. */
+void view_zombies_json(struct json *j, const struct view_zombies *v);
+void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v);
+/* One element of `zombies`. */
+void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files);
+void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files);
+/* Files that hold zombies, those that hold most first; at most `most`. */
+void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most);
+/* Indexes of the files in that order; malloc'ed, NULL when there are none. */
+size_t *view_zombie_files_order(const struct zombie_files *files);

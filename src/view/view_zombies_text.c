@@ -1,0 +1,162 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "auto.h"
+#include "esc.h"
+#include "numbers.h"
+#include "table.h"
+#include "view_zombies.h"
+
+enum { VIEW_GROUPS = 15 };
+
+static void head_text(FILE *out, const struct terminal *term, const struct census_summary *s)
+{
+	char a[NUMBERS_MAX], b[NUMBERS_MAX];
+
+	if (s->have & CENSUS_DYING)
+		fprintf(out, "%s%s zombie memory cgroups%s", terminal_on(term, TERM_BOLD),
+			numbers_count(a, s->dying), terminal_off(term));
+	else
+		fprintf(out, "zombie memory cgroups: not known");
+	if (s->have & CENSUS_TRACKED)
+		fprintf(out, "; the kernel tracks %s", numbers_count(a, s->tracked));
+	if (s->have & CENSUS_LIVE)
+		fprintf(out, ", %s are in use", numbers_count(a, s->live));
+	if (s->have & CENSUS_BYTES && s->dying)
+		fprintf(out, "; they hold %s", numbers_bytes(a, s->bytes));
+	fputc('\n', out);
+	fprintf(out, "method: %s", census_method_name(s->method));
+	if (s->have & CENSUS_KERNEL_COUNT && s->method == CENSUS_BY_BPF)
+		fprintf(out, "; the kernel's own count (%s): %s %s, difference %" PRId64,
+			s->kernel_counts_dying ? "cgroup.stat" : "/proc/cgroups",
+			numbers_count(b, s->kernel_count),
+			s->kernel_counts_dying ? "dying" : "tracked",
+			(int64_t)s->kernel_count -
+				(int64_t)(s->kernel_counts_dying ? s->dying : s->tracked));
+	fputc('\n', out);
+}
+
+static void groups_text(FILE *out, const struct terminal *term, const struct census_summary *s)
+{
+	static const char *const heads[] = { "COUNT", "SHARE", "BYTES", "KIND", "OWNER" };
+	char a[NUMBERS_MAX];
+	AUTO_TABLE struct table t;
+
+	if (!s->groups.len)
+		return;
+	fputc('\n', out);
+	table_init(&t, heads, "rrrll", ARRAY_LEN(heads));
+	for (size_t i = 0; i < s->groups.len && i < VIEW_GROUPS; i++) {
+		const struct census_group *g = &s->groups.items[i];
+		table_cell(&t, TERM_BOLD, "%s", numbers_count(a, g->count));
+		table_cell(&t, TERM_PLAIN, "%.1f %%", 100.0 * (double)g->count / (double)s->dying);
+		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, g->bytes));
+		table_cell(&t, TERM_PLAIN, "%s", owner_kind_name(g->kind));
+		table_cell_bytes(&t, TERM_PLAIN, g->owner, strlen(g->owner));
+	}
+	table_print(&t, out, term);
+	if (s->groups.len > VIEW_GROUPS)
+		fprintf(out, "... and %zu more owners (--json)\n", s->groups.len - VIEW_GROUPS);
+}
+
+static void pins_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
+{
+	static const char *const heads[] = { "HELD BY", "ZOMBIES", "BYTES", "FREED BY" };
+	const struct census_summary *s = v->summary;
+	char a[NUMBERS_MAX];
+	AUTO_TABLE struct table t;
+
+	fputc('\n', out);
+	table_init(&t, heads, "lrrl", ARRAY_LEN(heads));
+	for (unsigned k = 0; k < PIN_KIND_END; k++) {
+		if (!s->by_pin[k].zombies)
+			continue;
+		table_cell(&t, TERM_BOLD, "%s", pin_kind_name(k));
+		table_cell(&t, TERM_PLAIN, "%s", numbers_count(a, s->by_pin[k].zombies));
+		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, s->by_pin[k].bytes));
+		table_cell(&t, TERM_PLAIN, "%s", pin_kind_cure(k));
+	}
+	table_print(&t, out, term);
+}
+
+static void file_label(struct buf *text, const struct zombie_file *f)
+{
+	if (f->path)
+		esc_tty(text, f->path, strlen(f->path));
+	else
+		buf_addf(text, "device %u:%u inode %" PRIu64, f->major, f->minor, f->inode);
+	if (f->deleted)
+		buf_add_str(text, " (deleted)");
+	if (f->place == PLACE_OVERLAY)
+		buf_add_str(text, " (overlayfs layer)");
+	if (f->kind == PIN_TMPFS)
+		buf_add_str(text, f->place == PLACE_INTERNAL ? " (shared memory)" : " (tmpfs)");
+}
+
+static void files_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
+{
+	static const char *const heads[] = { "ZOMBIES", "BYTES", "FILE" };
+	AUTO_FREE size_t *order = view_zombie_files_order(v->files);
+	char a[NUMBERS_MAX];
+	AUTO_TABLE struct table t;
+
+	if (!order)
+		return;
+	fputc('\n', out);
+	table_init(&t, heads, "rrl", ARRAY_LEN(heads));
+	for (size_t i = 0; i < v->files->list.len && i < v->most_files; i++) {
+		const struct zombie_file *f = &v->files->list.items[order[i]];
+		AUTO_BUF struct buf text = { 0 };
+		file_label(&text, f);
+		table_cell(&t, TERM_BOLD, "%s", numbers_count(a, f->zombies));
+		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, f->bytes));
+		table_cell(&t, TERM_PLAIN, "%s", buf_str(&text));
+	}
+	table_print(&t, out, term);
+	if (v->files->list.len > v->most_files)
+		fprintf(out, "... and %zu more files (--json)\n",
+			v->files->list.len - v->most_files);
+}
+
+void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
+{
+	head_text(out, term, v->summary);
+	groups_text(out, term, v->summary);
+	if (v->summary->have & CENSUS_PINNED && v->summary->dying)
+		pins_text(out, term, v);
+	if (v->files)
+		files_text(out, term, v);
+}
+
+static void pin_text(FILE *out, const struct zombie_pin *p, const struct zombie_files *files)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char a[NUMBERS_MAX];
+
+	fprintf(out, "    %-9s %8s  ", pin_kind_name(p->kind),
+		p->bytes ? numbers_bytes(a, p->bytes) : "-");
+	if (files && (p->kind == PIN_FILE || p->kind == PIN_TMPFS))
+		file_label(&text, &files->list.items[p->file]);
+	if (p->pid) {
+		buf_addf(&text, "pid %d ", p->pid);
+		esc_tty(&text, p->comm, strlen(p->comm));
+		if (p->kind == PIN_PROCESS)
+			buf_addf(&text, ", child of %d", p->parent_pid);
+	}
+	fprintf(out, "%s\n", buf_str(&text));
+}
+
+void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files)
+{
+	AUTO_BUF struct buf path = { 0 }, owner = { 0 }, label = { 0 };
+	char a[NUMBERS_MAX];
+
+	esc_tty(&path, z->path, z->path_len);
+	owner_label(&label, &z->owner);
+	esc_tty(&owner, buf_str(&label), label.len);
+	fprintf(out, "%10" PRIu64 " %9s  %s  [%s]\n", z->id,
+		z->have & ZOMBIE_LRU ? numbers_bytes(a, z->bytes) : "?", buf_str(&path),
+		buf_str(&owner));
+	for (size_t i = 0; i < z->n_pins; i++)
+		pin_text(out, &z->pins[i], files);
+}
