@@ -9,11 +9,13 @@
 #include "import_impl.h"
 #include "map.h"
 #include "text.h"
+#include "timefmt.h"
 
 enum {
 	MISC_COMM_EXEC = 1 << 13,
 	RECORD_CGROUP = 19,
 	THREADS_MAX = 1 << 20, /* names held of threads */
+	LOST_ROWS_MAX = 1 << 20,
 };
 
 struct perf_importer {
@@ -127,6 +129,21 @@ static void importer_fork(struct perf_importer *pi, const struct perf_rec *rec)
 		importer_comm(pi, rec->fork.tid, (uint32_t)*comm);
 }
 
+/* Shown in every view of that second, as losses of the recorder itself are. */
+static void importer_lost(struct perf_importer *pi, const struct perf_rec *rec)
+{
+	struct import *im = pi->im;
+
+	im->info->n_lost += rec->lost.lost;
+	if (!(rec->have & PERF_HAVE_TIME) || im->p->meta.cpu_seconds.len >= LOST_ROWS_MAX)
+		return;
+	struct profile_cpu_second row = { .second = import_time(im, rec->time) / NS_PER_S,
+					  .cpu = rec->have & PERF_HAVE_CPU ? rec->cpu : 0,
+					  .lost = (uint32_t)MIN_OF(rec->lost.lost, UINT32_MAX),
+					  .idle = PROFILE_IDLE_UNKNOWN };
+	(void)vec_push(&im->p->meta.cpu_seconds, row);
+}
+
 static int importer_record(void *arg, const struct perf_data *d, const struct perf_rec *rec,
 			   struct err *err)
 {
@@ -158,7 +175,7 @@ static int importer_record(void *arg, const struct perf_data *d, const struct pe
 		return 0;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		pi->im->info->n_lost += rec->lost.lost;
+		importer_lost(pi, rec);
 		return 0;
 	case PERF_RECORD_THROTTLE:
 		pi->im->info->n_throttled++;

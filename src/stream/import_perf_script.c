@@ -8,6 +8,7 @@
 #include "import_impl.h"
 #include "perf_script.h"
 #include "text.h"
+#include "timefmt.h"
 
 enum { READ_LEN = 1 << 20 };
 
@@ -63,6 +64,8 @@ static int script_sample(void *arg, const struct perf_script_sample *from, struc
 		s.time_ns = import_time(im, from->time_ns);
 		s.have |= PROFILE_HAVE_TIME;
 	} else {
+		/* all in one second: a recording has no place without a time */
+		s.time_ns = NS_PER_S;
 		im->info->n_untimed++;
 	}
 	if (from->have & PERF_SCRIPT_PID) {

@@ -1,0 +1,22 @@
+/* An imported profile → segments of the store, as `record` would have written them. */
+#pragma once
+
+#include <stdint.h>
+
+#include "err.h"
+#include "import.h"
+#include "profile.h"
+
+struct import_store;
+
+/* Makes the directory when it is missing. -EWOULDBLOCK: a recorder writes to it. */
+int import_store_open(const char *dir, struct import_store **ret, struct err *err);
+/* Write the samples before until_ns, second by second, and take them out of the profile. It must be
+ * the same profile until import_store_close: segments share its ids. */
+int import_store_write(struct import_store *s, struct profile *p, uint64_t until_ns,
+		       struct err *err);
+/* Facts of the file that the next samples come from. */
+void import_store_source(struct import_store *s, const struct import_info *info);
+uint64_t import_store_bytes(const struct import_store *s);
+/* Seals the last segment. */
+int import_store_close(struct import_store *s, struct err *err);
