@@ -9,6 +9,7 @@
 static const struct command *const table[] = {
 	&cmd_fix,
 	&cmd_undo,
+	&cmd_capture,
 	&cmd_check,
 	&cmd_zombies,
 	&cmd_cores,

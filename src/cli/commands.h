@@ -4,6 +4,7 @@
 #include "command.h"
 
 extern const struct command cmd_fix;
+extern const struct command cmd_capture;
 extern const struct command cmd_check;
 extern const struct command cmd_cores;
 extern const struct command cmd_export;

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "auto.h"
+#include "bundle.h"
 #include "commands.h"
 #include "help.h"
 #include "timefmt.h"
@@ -34,6 +36,25 @@ static int main_finish(int status)
 	return STATUS_UNKNOWN;
 }
 
+static void main_remove_bundle(char (*dir)[64])
+{
+	if (**dir)
+		bundle_remove(*dir);
+}
+
+/* --root FILE.tar.zst: a capture, looked at in a temporary directory. */
+static int main_unpack_root(struct invocation *in, char unpacked[64], struct err *err)
+{
+	struct stat st;
+
+	if (!in->common.root || stat(in->common.root, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	int r = bundle_open(in->common.root, unpacked, err);
+	if (r == 0)
+		in->common.root = unpacked;
+	return r;
+}
+
 static int main_run(const struct command *command, int argc, char **argv)
 {
 	struct invocation in;
@@ -47,6 +68,9 @@ static int main_run(const struct command *command, int argc, char **argv)
 		help_command(stdout, command);
 		return main_finish(STATUS_OK);
 	}
+	AUTO(main_remove_bundle) char unpacked[64] = "";
+	if (main_unpack_root(&in, unpacked, &err) < 0)
+		return main_fail(&err);
 	in.out = terminal_of(stdout, main_color_mode(in.common.color));
 	in.diag = terminal_of(stderr, main_color_mode(in.common.color));
 	int r = command->run(&in, &err);

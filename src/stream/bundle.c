@@ -1,0 +1,223 @@
+#include "bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "auto.h"
+#include "tar.h"
+#include "text.h"
+
+enum {
+	BUNDLE_LEVEL = 9,
+	BUNDLE_MOST_BYTES = 512 << 20,
+	BUNDLE_MOST_ENTRIES = 2000000,
+};
+
+int bundle_pack(const struct buf *tar, struct buf *ret, struct err *err)
+{
+	size_t bound = ZSTD_compressBound(tar->len);
+
+	if (!buf_reserve(ret, bound))
+		return err_set(err, -ENOMEM, "out of memory");
+	size_t n = ZSTD_compress(ret->data + ret->len, bound, tar->data, tar->len, BUNDLE_LEVEL);
+	if (ZSTD_isError(n))
+		return err_set(err, -EIO, "zstd: %s", ZSTD_getErrorName(n));
+	ret->len += n;
+	return 0;
+}
+
+static void bundle_free_stream(ZSTD_DStream **s)
+{
+	ZSTD_freeDStream(*s);
+}
+
+int bundle_unpack(const void *bytes, size_t len, struct buf *ret_tar, struct err *err)
+{
+	static const unsigned char magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
+	AUTO(bundle_free_stream) ZSTD_DStream *stream = ZSTD_createDStream();
+	ZSTD_inBuffer in = { bytes, len, 0 };
+	size_t left = 1;
+
+	if (!stream)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (len < 4 || memcmp(bytes, magic, 4) != 0) {
+		buf_add(ret_tar, bytes, len);
+		return ret_tar->failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+	}
+	while (in.pos < in.size || left) {
+		if (!buf_reserve(ret_tar, 1 << 20))
+			return err_set(err, -ENOMEM, "out of memory");
+		ZSTD_outBuffer out = { ret_tar->data + ret_tar->len, 1 << 20, 0 };
+		size_t before = in.pos;
+		left = ZSTD_decompressStream(stream, &out, &in);
+		if (ZSTD_isError(left))
+			return err_set(err, -EBADMSG, "zstd: %s", ZSTD_getErrorName(left));
+		ret_tar->len += out.pos;
+		if (ret_tar->len > BUNDLE_MOST_BYTES)
+			return err_set(err, -EFBIG, "more than %d MB unpacked",
+				       BUNDLE_MOST_BYTES >> 20);
+		if (!out.pos && in.pos == before && left)
+			return err_set(err, -EBADMSG, "cut short");
+	}
+	ret_tar->data[ret_tar->len] = '\0';
+	return 0;
+}
+
+/* The directory that holds the last component, made as needed, never through a link; *ret_name is
+ * that component. Returns a descriptor. */
+static int bundle_parent(int dir, const char *path, char *scratch, size_t size,
+			 const char **ret_name)
+{
+	AUTO_CLOSE int fd = dup(dir);
+	char *part = scratch;
+
+	if (fd < 0)
+		return -errno;
+	if (!text_copy(scratch, size, path))
+		return -ENAMETOOLONG;
+	for (;;) {
+		while (*part == '/')
+			part++;
+		char *slash = strchr(part, '/');
+		size_t len = slash ? (size_t)(slash - part) : strlen(part);
+		while (slash && *slash == '/')
+			*slash++ = '\0';
+		if (strcmp(part, "..") == 0)
+			return -EPERM;
+		if (!slash || !*slash) { /* the last one; a directory may end in a slash */
+			part[len] = '\0';
+			*ret_name = part;
+			return TAKE_FD(fd);
+		}
+		if (len && strcmp(part, ".") != 0) {
+			(void)mkdirat(fd, part, 0700);
+			int next =
+				openat(fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (next < 0)
+				return -errno;
+			close(fd);
+			fd = next;
+		}
+		part = slash;
+	}
+}
+
+static int bundle_write(int parent, const char *name, const char *data, size_t len)
+{
+	AUTO_CLOSE int fd =
+		openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno; /* the first of two equal names counts */
+	while (len) {
+		ssize_t n = write(fd, data, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int bundle_extract_one(int dir, const struct tar_entry *e)
+{
+	char scratch[8192];
+	const char *name = NULL;
+	AUTO_CLOSE int parent = bundle_parent(dir, e->path, scratch, sizeof(scratch), &name);
+
+	if (parent < 0)
+		return parent;
+	if (!*name || strcmp(name, ".") == 0)
+		return 0;
+	if (e->type == TAR_DIR)
+		return mkdirat(parent, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (e->type == TAR_LINK)
+		return symlinkat(e->link, parent, name) < 0 && errno != EEXIST ? -errno : 0;
+	return e->type == TAR_FILE ? bundle_write(parent, name, e->data, e->len) : 0;
+}
+
+int bundle_extract(const struct buf *tar, const char *dir, struct err *err)
+{
+	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_ARENA struct arena arena = { 0 };
+	struct tar_reader reader = { buf_str(tar), buf_str(tar) + tar->len };
+	struct tar_entry entry;
+	unsigned count = 0;
+
+	if (fd < 0)
+		return err_path(err, -errno, dir);
+	for (;;) {
+		int r = tar_next(&reader, &arena, &entry, err);
+		if (r <= 0)
+			return r;
+		if (++count > BUNDLE_MOST_ENTRIES)
+			return err_set(err, -E2BIG, "too many entries");
+		r = bundle_extract_one(fd, &entry);
+		if (r < 0)
+			return err_set(err, r, "%.200s: %s", entry.path, strerror(-r));
+	}
+}
+
+static int bundle_read_file(const char *file, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return err_path(err, -errno, file);
+	for (;;) {
+		if (!buf_reserve(out, 1 << 20) || out->len > BUNDLE_MOST_BYTES)
+			return err_path(err, -EFBIG, file);
+		ssize_t n = read(fd, out->data + out->len, 1 << 20);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_path(err, -errno, file);
+		if (n == 0)
+			return 0;
+		out->len += (size_t)n;
+	}
+}
+
+int bundle_open(const char *file, char ret_dir[64], struct err *err)
+{
+	AUTO_BUF struct buf packed = { 0 };
+	AUTO_BUF struct buf tar = { 0 };
+	char dir[64] = "/tmp/zscope-root-XXXXXX";
+
+	int r = bundle_read_file(file, &packed, err);
+	if (r < 0)
+		return r;
+	r = bundle_unpack(packed.data, packed.len, &tar, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", file);
+	buf_free(&packed);
+	if (!mkdtemp(dir))
+		return err_path(err, -errno, "/tmp");
+	r = bundle_extract(&tar, dir, err);
+	if (r < 0) {
+		bundle_remove(dir);
+		return err_prefix(err, r, "%s", file);
+	}
+	memcpy(ret_dir, dir, sizeof(dir));
+	return 0;
+}
+
+static int bundle_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	(void)remove(path);
+	return 0;
+}
+
+void bundle_remove(const char *dir)
+{
+	(void)nftw(dir, bundle_remove_one, 32, FTW_DEPTH | FTW_PHYS);
+}

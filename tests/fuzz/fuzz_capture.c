@@ -1,0 +1,18 @@
+#include "capture.h"
+#include "captured.h"
+
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	char *text = fuzz_text(bytes, len);
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_TICK struct tick t = { 0 };
+
+	capture_redact_unit(text, &out);
+	if (strstr(buf_str(&out), "\nEnvironment"))
+		abort();
+	(void)captured_clock_parse(text, &t, NULL);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,112 @@
+#include "bundle.h"
+
+#include <errno.h>
+
+#include "capture.h"
+#include "captured.h"
+#include "check.h"
+#include "fake_root.h"
+#include "tar.h"
+
+static void put(struct buf *tar, enum tar_type type, const char *path, const char *data)
+{
+	tar_put(tar, type, path, 0, data, strlen(data));
+}
+
+TEST(what_goes_in_comes_out)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	AUTO_BUF struct buf tar = { 0 };
+	AUTO_BUF struct buf packed = { 0 };
+	AUTO_BUF struct buf again = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	char deep[1200] = "sys";
+
+	for (unsigned i = 0; i < 20; i++)
+		memcpy(deep + strlen(deep), "/a-rather-long-cgroup-name-\033[31m<b>\"x",
+		       sizeof("/a-rather-long-cgroup-name-\033[31m<b>\"x"));
+	put(&tar, TAR_DIR, "proc", "");
+	put(&tar, TAR_FILE, "proc/stat", "cpu0 1 2 3 4\n");
+	put(&tar, TAR_FILE, deep, "deep");
+	put(&tar, TAR_LINK, "proc/ns", "cgroup:[4026531835]");
+	tar_end(&tar);
+	CHECK_EQ(bundle_pack(&tar, &packed, NULL), 0);
+	CHECK_EQ(bundle_unpack(packed.data, packed.len, &again, NULL), 0);
+	CHECK_EQ(again.len, tar.len);
+	CHECK_EQ(bundle_extract(&again, fake.dir, NULL), 0);
+	CHECK_EQ(root_read(&fake.root, "proc/stat", 100, &text, NULL), 0);
+	CHECK_EQ(root_read(&fake.root, deep, 100, &text, NULL), 0);
+	CHECK_STR(text.data, "cpu0 1 2 3 4\ndeep");
+	buf_clear(&text);
+	CHECK_EQ(root_readlink(&fake.root, "proc/ns", &text, NULL), 0);
+	CHECK_STR(text.data, "cgroup:[4026531835]");
+}
+
+static int extract(struct fake_root *fake, enum tar_type type, const char *path, const char *data)
+{
+	AUTO_BUF struct buf tar = { 0 };
+
+	put(&tar, type, path, data);
+	tar_end(&tar);
+	return bundle_extract(&tar, fake->dir, NULL);
+}
+
+TEST(nothing_leads_out)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+
+	CHECK_EQ(extract(&fake, TAR_FILE, "../outside", "x"), -EPERM);
+	CHECK_EQ(extract(&fake, TAR_FILE, "a/../../outside", "x"), -EPERM);
+	CHECK_EQ(extract(&fake, TAR_DIR, "..", ""), -EPERM);
+	CHECK_EQ(extract(&fake, TAR_LINK, "link", "/tmp"), 0);
+	CHECK(extract(&fake, TAR_FILE, "link/through", "x") < 0);
+	CHECK_EQ(extract(&fake, TAR_FILE, "/etc/absolute", "x"), 0); /* below the directory */
+	CHECK(root_exists(&fake.root, "etc/absolute"));
+	CHECK(access("/tmp/through", F_OK) < 0);
+}
+
+TEST(damage_is_named)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	AUTO_BUF struct buf tar = { 0 };
+	AUTO_BUF struct buf packed = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	struct err err;
+
+	put(&tar, TAR_FILE, "proc/stat", "cpu0 1 2 3 4\n");
+	tar_end(&tar);
+	CHECK_EQ(bundle_pack(&tar, &packed, NULL), 0);
+	CHECK_EQ(bundle_unpack(packed.data, packed.len - 3, &out, &err), -EBADMSG);
+	buf_clear(&out);
+	CHECK_EQ(bundle_unpack("junk", 4, &out, &err), 0); /* then it must be a tar */
+	CHECK_EQ(bundle_extract(&out, fake.dir, &err), -EBADMSG);
+	tar.len = 700;
+	CHECK_EQ(bundle_extract(&tar, fake.dir, &err), -EBADMSG);
+	CHECK_STR(err.text, "archive cut short");
+}
+
+TEST(units_lose_their_secrets)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	capture_redact_unit("[Service]\n"
+			    "# token=hunter2\n"
+			    "Environment=PASSWORD=hunter2 \\\n"
+			    "  MORE=hunter2\n"
+			    "ExecStart=/usr/bin/agent --token hunter2 \\\n"
+			    "  --also hunter2\n"
+			    "Restart=always\n",
+			    &out);
+	CHECK_STR(out.data, "[Service]\nExecStart=/usr/bin/agent\nRestart=always\n");
+}
+
+TEST(clocks_of_a_reading)
+{
+	struct tick t = { 0 };
+
+	CHECK_EQ(captured_clock_parse("real_ns 3\nmono_ns 2\nboot_ns 1\n", &t, NULL), 0);
+	CHECK_EQ(t.real_ns, 3);
+	CHECK_EQ(captured_clock_parse("real_ns 3\n", &t, NULL), -EBADMSG);
+}
+
+TEST_MAIN
