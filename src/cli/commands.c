@@ -16,6 +16,7 @@ static const struct command *const table[] = {
 	&cmd_record,
 	&cmd_lab,
 	&cmd_export,
+	&cmd_events,
 	&cmd_version,
 	&cmd_generate,
 };

@@ -125,7 +125,8 @@ void rec_event_json(struct json *j, const struct rec_event *event)
 	char key[16];
 
 	rec_event_key(event, key);
-	json_time(j, "time", event->time_ns);
+	if (event->time_ns) /* a log without times gives events without one */
+		json_time(j, "time", event->time_ns);
 	if (event->end_ns > event->time_ns)
 		json_time(j, "end", event->end_ns);
 	json_str(j, "source", event_source_name(event->source));
