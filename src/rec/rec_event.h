@@ -36,7 +36,7 @@ struct rec_event_field {
 
 struct rec_event {
 	uint64_t time_ns; /* 0 = the log that it comes from carries no times */
-	uint64_t end_ns; /* = time_ns when it has no length */
+	uint64_t end_ns;  /* = time_ns when it has no length */
 	enum event_source source;
 	enum event_severity severity;
 	bool trusted;   /* the kernel's or the service manager's own word, cannot be forged from
