@@ -1,0 +1,18 @@
+/* The profile of a window of a recording, and its heat map. */
+#pragma once
+
+#include "err.h"
+#include "profile.h"
+#include "profile_footer.h"
+#include "store_reader.h"
+
+/* Adds the samples of [from, to) to *out, which profile_init() made. Names are demangled. -ENODATA
+ * when the recording has no profile in that window; an idle window is no error. */
+int profile_read_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			struct profile *out, struct err *err);
+/* Heat-map rows and per-core accounts of [from, to): from footers alone where segments are sealed.
+ * Seconds are in order, each once. */
+int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+		      struct profile_footer *out, struct err *err);
+/* C++ and Rust names of all frames, in place of the linker's. */
+void profile_demangle(struct profile *p);
