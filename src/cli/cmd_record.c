@@ -6,8 +6,7 @@
 
 #include "auto.h"
 #include "commands.h"
-#include "record_profile.h"
-#include "record_ticks.h"
+#include "record_parts.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -74,25 +73,22 @@ static int record_run(struct invocation *in, struct err *err)
 {
 	const struct record_options *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
-	const struct record_profile_options profile = { .hz = (unsigned)o->hz.value };
-	const struct recorder_use parts[] = {
-		{ .part = &record_ticks },
-		{ .part = &record_profile, .options = &profile }, /* last: left out on request */
-	};
+	struct record_parts parts;
 	struct recorder_options r = {
 		.store_dir = in->common.store ? in->common.store : STORE_DEFAULT,
 		.store = { .max_bytes = RECORD_MAX_BYTES,
 			   .max_age_ns = o->max_age.value,
 			   .segment_ns = o->segment.value },
 		.root = &root,
-		.parts = parts,
-		.n_parts = ARRAY_LEN(parts) - o->no_profile,
+		.parts = parts.list,
 		.duration_ns = o->duration.value,
 		.interval_ns = o->interval.value,
 		.say = record_say,
 		.alive = record_alive,
 	};
 
+	record_parts_fill(&parts, (unsigned)o->hz.value, o->no_profile);
+	r.n_parts = parts.n;
 	r.arg = (void *)r.store_dir;
 	if (o->interval.set && o->interval.value < RECORD_LEAST_NS)
 		return err_set(err, -EINVAL, "--interval takes at least 100ms");

@@ -12,6 +12,7 @@ static const struct command *const table[] = {
 	&cmd_capture,
 	&cmd_check,
 	&cmd_zombies,
+	&cmd_why,
 	&cmd_cores,
 	&cmd_record,
 	&cmd_lab,

@@ -15,6 +15,7 @@ extern const struct command cmd_record;
 extern const struct command cmd_undo;
 extern const struct command cmd_version;
 extern const struct command cmd_zombies;
+extern const struct command cmd_why;
 
 /* In the order of `zscope --help`; *ret_len commands. */
 const struct command *const *commands_all(size_t *ret_len);

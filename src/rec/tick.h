@@ -21,6 +21,8 @@ struct tick {
 void *tick_add_row(struct tick *t, enum rec_kind kind);
 /* The row of a kind that has one row, made when there is none yet. */
 void *tick_only_row(struct tick *t, enum rec_kind kind);
+/* Replace *to by a copy of its own of *from, strings included; -ENOMEM leaves a part of it. */
+int tick_copy(struct tick *to, const struct tick *from);
 /* Forget the rows, keep their memory. */
 void tick_clear(struct tick *t);
 void tick_free(struct tick *t);

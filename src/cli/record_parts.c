@@ -1,0 +1,18 @@
+#include "record_parts.h"
+
+#include "record_ticks.h"
+
+static void record_parts_add(struct record_parts *p, const struct recorder_part *part,
+			     const void *options)
+{
+	if (p->n < RECORDER_MOST_PARTS)
+		p->list[p->n++] = (struct recorder_use){ .part = part, .options = options };
+}
+
+void record_parts_fill(struct record_parts *p, unsigned hz, bool no_profile)
+{
+	*p = (struct record_parts){ .profile = { .hz = hz } };
+	record_parts_add(p, &record_ticks, NULL);
+	if (!no_profile)
+		record_parts_add(p, &record_profile, &p->profile);
+}
