@@ -53,21 +53,34 @@ static void core_evidence(struct findings *all, struct finding *f, const struct 
 			c->from_ns);
 }
 
-/* Saturated, long enough, and unseen in the mean. User work that fills a core is what cores are
- * for: only kernel and interrupt time, or a core that also starved somebody, is a finding. */
-static bool core_is_finding(const struct fact_core *c, const struct thresholds *t)
+/* Did a NIC whose interrupt is on this core reset itself meanwhile? */
+static bool core_starved_somebody(const struct facts *facts, const struct fact_core *c)
+{
+	vec_foreach (&facts->resets, r)
+		if (r->cpu == (int)c->cpu && r->time_ns >= c->from_ns && r->from_ns <= c->to_ns)
+			return true;
+	return false;
+}
+
+/* Saturated, long enough, and unseen in the mean or all kernel. User work that fills a core is what
+ * cores are for, unless it starved somebody. */
+static bool core_is_finding(const struct facts *facts, const struct fact_core *c,
+			    const struct thresholds *t)
 {
 	double kernel = c->sys + c->soft + c->irq;
 
-	return c->to_ns - c->from_ns >= t->saturated_least_ns &&
-	       c->host_busy < t->hidden_host_percent + 25 && kernel >= t->saturated_percent / 2;
+	if (c->to_ns - c->from_ns < t->saturated_least_ns)
+		return false;
+	if (core_starved_somebody(facts, c) || kernel >= t->saturated_percent - 5)
+		return true;
+	return c->host_busy < t->hidden_host_percent + 25 && kernel >= t->saturated_percent / 2;
 }
 
 void judge_core_saturated(const struct facts *facts, const struct thresholds *t,
 			  struct findings *all)
 {
 	vec_foreach (&facts->cores, c) {
-		if (!core_is_finding(c, t))
+		if (!core_is_finding(facts, c, t))
 			continue;
 		struct core_mode mode = core_mode_of(c);
 		char span[TIMEFMT_MAX];
