@@ -2,7 +2,8 @@
  * called from one thread and must neither fork nor wait in tick() and ready(); what they allocate
  * they allocate in open(), because the loop locks its memory afterwards.
  *
- * To add a part: a file with a `const struct recorder_part record_NAME`, and a row in cli/record_parts.c.
+ * To add a part: a file with a `const struct recorder_part record_NAME`, and a row in
+ * cli/record_parts.c.
  */
 #pragma once
 
