@@ -18,6 +18,8 @@ static const struct command *const table[] = {
 	&cmd_lab,
 	&cmd_export,
 	&cmd_events,
+	&cmd_metrics,
+	&cmd_serve,
 	&cmd_version,
 	&cmd_generate,
 };

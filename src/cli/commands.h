@@ -13,6 +13,8 @@ extern const struct command cmd_generate;
 extern const struct command cmd_lab;
 extern const struct command cmd_record;
 extern const struct command cmd_undo;
+extern const struct command cmd_metrics;
+extern const struct command cmd_serve;
 extern const struct command cmd_version;
 extern const struct command cmd_zombies;
 extern const struct command cmd_why;

@@ -1,0 +1,94 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "auto.h"
+#include "commands.h"
+#include "metrics.h"
+
+struct metrics_cli {
+	const char *textfile;
+	bool openmetrics;
+};
+
+static const struct option options[] = {
+	OPTION(metrics_cli, textfile, "textfile", 0, OPTION_TEXT, "FILE",
+	       "write to FILE in one step, as node_exporter's textfile collector wants it"),
+	OPTION(metrics_cli, openmetrics, "openmetrics", 0, OPTION_FLAG, NULL,
+	       "OpenMetrics instead of the Prometheus text format"),
+};
+
+/* A reader sees the old file or the new one, never a part. */
+static int write_whole(const char *path, const struct buf *text, struct err *err)
+{
+	AUTO_BUF struct buf temporary = { 0 };
+	size_t done = 0;
+
+	buf_addf(&temporary, "%s.%d.tmp", path, (int)getpid());
+	AUTO_CLOSE int fd =
+		open(buf_str(&temporary), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_path(err, -errno, buf_str(&temporary));
+	while (done < text->len) {
+		ssize_t n = write(fd, text->data + done, text->len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int code = -errno;
+			unlink(buf_str(&temporary));
+			return err_path(err, code, path);
+		}
+		done += (size_t)n;
+	}
+	if (rename(buf_str(&temporary), path) < 0) {
+		int code = -errno;
+		unlink(buf_str(&temporary));
+		return err_path(err, code, path);
+	}
+	return 0;
+}
+
+static int metrics_run(struct invocation *in, struct err *err)
+{
+	const struct metrics_cli *cli = in->options;
+	struct http_request request = { .accept = cli->openmetrics ? "application/openmetrics-text"
+								   : NULL };
+	struct http_answer answer = { 0 };
+	struct api *api = NULL;
+	int r = api_open_once(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
+
+	if (r < 0)
+		return r;
+	r = api_metrics(api, &request, &answer, err);
+	if (r >= 0 && cli->textfile)
+		r = write_whole(cli->textfile, &answer.body, err);
+	else if (r >= 0)
+		fputs(buf_str(&answer.body), stdout);
+	buf_free(&answer.body);
+	api_close(api);
+	return r < 0 ? r : STATUS_OK;
+}
+
+const struct command cmd_metrics = {
+	.name = "metrics",
+	.summary = "print a recording's numbers for Prometheus",
+	.arguments = "",
+	.description =
+		"Prints what zscope serve gives at /metrics: memory cgroups, saturated seconds of "
+		"every core (counters, integrated at 1 Hz by the recorder), resets, restarts, "
+		"reclaim, pressure and the recorder's own health. Reads the recording only; "
+		"nothing "
+		"of the host is looked at. With --textfile it replaces FILE in one step, for "
+		"node_exporter's textfile collector.",
+	.examples = "zscope metrics\nzscope metrics --textfile "
+		    "/var/lib/prometheus/node-exporter/zscope.prom\n",
+	.common = COMMON_STORE,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.options_size = sizeof(struct metrics_cli),
+	.run = metrics_run,
+};
