@@ -1,6 +1,7 @@
 #include "totals.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "check.h"
 #include "rec_cpu.h"

@@ -1,0 +1,238 @@
+/* make_store DIR CORES SECONDS [END]: a recording with one staged incident, for the tests of the
+ * page and for the bench.
+ *
+ * Core 5 (or the last one) spends 6 s in the kernel, 60 s before the end; a NIC reset follows; a
+ * unit crash-loops all the time; the kernel tracks ever more memory cgroups. Names are as hostile
+ * as real ones can be. END: seconds since the epoch, default now. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "rec_cgroups.h"
+#include "rec_cpu.h"
+#include "rec_event.h"
+#include "rec_netdev.h"
+#include "rec_pressure.h"
+#include "rec_self.h"
+#include "rec_vmstat.h"
+#include "store_writer.h"
+#include "text.h"
+#include "tick_codec.h"
+#include "timefmt.h"
+
+enum { HOT_BEFORE_END_S = 60, HOT_S = 6 };
+
+#define HOSTILE "\"><img src=x onerror=window.hacked=1>\x1b[31m\xff"
+
+struct maker {
+	struct store_writer *w;
+	struct tick_codec *codec;
+	struct tick tick;
+	struct buf bytes;
+	uint64_t cores, seconds, first_s, hot_from, hot_cpu;
+	uint64_t *sys, *usr, *idle;
+	uint64_t random;
+};
+
+static void die(const char *what, const struct err *err)
+{
+	fprintf(stderr, "make_store: %s: %s\n", what, err->text);
+	exit(2);
+}
+
+static unsigned chance(struct maker *m, unsigned below)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 7;
+	m->random ^= m->random << 17;
+	return (unsigned)(m->random % below);
+}
+
+static void put_event(struct maker *m, uint64_t second, uint64_t ns, enum event_source source,
+		      enum event_severity severity, const char *id, const char *text,
+		      const struct rec_event_field *fields, size_t n)
+{
+	struct rec_event e = {
+		.time_ns = (m->first_s + second) * NS_PER_S + ns,
+		.source = source,
+		.severity = severity,
+		.trusted = source == EVENT_KMSG || source == EVENT_UNIT,
+		.count = 1,
+		.id = id,
+		.text = text,
+		.fields = fields,
+		.n_fields = n,
+	};
+	struct err err = { 0 };
+
+	e.end_ns = e.time_ns;
+	buf_clear(&m->bytes);
+	rec_event_encode(&m->bytes, &e);
+	if (store_writer_append(m->w, FRAME_EVENT, 1, e.time_ns, m->bytes.data, m->bytes.len,
+				&err) < 0)
+		die("event", &err);
+}
+
+static void put_events(struct maker *m, uint64_t s)
+{
+	char core[16];
+	struct rec_event_field reset[] = {
+		{ "iface", "eth0" },
+		{ "driver", "ena" },
+		{ "queue", "5" },
+		{ "irq", "47" },
+		{ "cpu", core },
+		{ "cause", "netdev-watchdog" },
+		{ "task", "kubelet" HOSTILE },
+	};
+	struct rec_event_field unit[] = { { "unit", "ecs" HOSTILE ".service" },
+					  { "result", "exit-code" } };
+
+	snprintf(core, sizeof(core), "%" PRIu64, m->hot_cpu);
+	if (s == m->hot_from + HOT_S)
+		put_event(m, s, 250 * NS_PER_MS, EVENT_KMSG, EVENT_CRIT, "net-driver-reset",
+			  "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold "
+			  "5000000) " HOSTILE,
+			  reset, ARRAY_LEN(reset));
+	if (s % 30 == 7)
+		put_event(m, s, 100 * NS_PER_MS, EVENT_UNIT, EVENT_WARN, "unit-restart",
+			  "ecs" HOSTILE ".service restarted (exit code 5)", unit, ARRAY_LEN(unit));
+	if (s % 90 == 20)
+		put_event(m, s, 0, EVENT_CGROUP, EVENT_INFO, "cgroup-churn",
+			  "12 memory cgroups were made and removed", NULL, 0);
+	if (s == m->hot_from + 2)
+		put_event(m, s, 500 * NS_PER_MS, EVENT_KMSG, EVENT_WARN, "hung-task",
+			  "task javascript:alert(1) blocked for more than 120 seconds", NULL, 0);
+	if (s == 3)
+		put_event(m, s, 0, EVENT_NOTE, EVENT_INFO, "note",
+			  "</script><script>window.hacked=1</script>", NULL, 0);
+}
+
+static void fill_cores(struct maker *m, uint64_t s)
+{
+	for (uint64_t i = 0; i < m->cores; i++) {
+		struct rec_cpu *c = tick_add_row(&m->tick, REC_CPU);
+		unsigned busy = chance(m, i % 7 == 0 ? 60 : 25), sys = busy / 3;
+
+		if (i == m->hot_cpu && s >= m->hot_from && s < m->hot_from + HOT_S)
+			busy = sys = 100;
+		m->sys[i] += sys;
+		m->usr[i] += busy - sys;
+		m->idle[i] += 100 - busy;
+		*c = (struct rec_cpu){ .have = 0x7ff,
+				       .cpu = i,
+				       .sys = m->sys[i],
+				       .usr = m->usr[i],
+				       .idle = m->idle[i] };
+	}
+}
+
+static void fill_rest(struct maker *m, uint64_t s)
+{
+	struct rec_cgroups *g = tick_add_row(&m->tick, REC_CGROUPS);
+	struct rec_vmstat *v = tick_add_row(&m->tick, REC_VMSTAT);
+	struct rec_netdev *n = tick_add_row(&m->tick, REC_NETDEV);
+	struct rec_self *self = tick_add_row(&m->tick, REC_SELF);
+	bool hot = s >= m->hot_from && s < m->hot_from + HOT_S;
+
+	*g = (struct rec_cgroups){ .have = REC_CGROUPS_TRACKED | REC_CGROUPS_LIVE |
+					   REC_CGROUPS_DYING,
+				   .tracked = 60000 + s / 4,
+				   .live = 240,
+				   .dying = 59760 + s / 4 };
+	*v = (struct rec_vmstat){ .have = 0x7f,
+				  .pgscan_direct = s > m->hot_from ? 4000 * (s - m->hot_from) : 0,
+				  .pgscan_kswapd = 100 * s };
+	*n = (struct rec_netdev){ .have = REC_NETDEV_IFACE, .iface = "eth0" };
+	*self = (struct rec_self){ .have = 0x3ff,
+				   .ticks = s + 1,
+				   .cpu_ns = s * 2000000,
+				   .rss_bytes = 12 << 20,
+				   .store_bytes = 1 << 20 };
+	for (unsigned i = 0; i < 3; i++) {
+		struct rec_pressure *p = tick_add_row(&m->tick, REC_PRESSURE);
+		*p = (struct rec_pressure){ .have = 0x1ff,
+					    .resource = i,
+					    .some_avg10 = hot ? 2300 + 400 * i : 40 + chance(m, 60),
+					    .some_total = s * 10000,
+					    .full_total = s * 1000 };
+	}
+}
+
+static void put_tick(struct maker *m, uint64_t s)
+{
+	struct err err = { 0 };
+	struct store_clock clock = { .real_ns = (m->first_s + s) * NS_PER_S,
+				     .mono_ns = (1000 + s) * NS_PER_S,
+				     .boot_ns = (1000 + s) * NS_PER_S,
+				     .boot_id = "00000000-0000-4000-8000-000000000000" };
+
+	tick_clear(&m->tick);
+	m->tick.real_ns = clock.real_ns;
+	m->tick.mono_ns = clock.mono_ns;
+	m->tick.boot_ns = clock.boot_ns;
+	fill_cores(m, s);
+	fill_rest(m, s);
+	if (store_writer_tick(m->w, &clock, &err) < 0)
+		die("clock", &err);
+	buf_clear(&m->bytes);
+	if (tick_codec_encode(m->codec, &m->tick, &m->bytes) < 0) {
+		fprintf(stderr, "make_store: the tick cannot be coded\n");
+		exit(2);
+	}
+	if (store_writer_append(m->w, FRAME_TICK, TICK_CODEC_VERSION, clock.real_ns, m->bytes.data,
+				m->bytes.len, &err) < 0)
+		die("tick", &err);
+}
+
+/* A segment is readable alone: its key is its first tick. */
+static int begin_segment(void *arg, struct store_writer *w, struct err *err)
+{
+	struct maker *m = arg;
+	AUTO_BUF struct buf key = { 0 };
+
+	if (tick_codec_encode_key(m->codec, &m->tick, &key) < 0)
+		return -1;
+	return store_writer_append(w, FRAME_KEY, TICK_CODEC_VERSION, m->tick.real_ns, key.data,
+				   key.len, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct maker m = { .random = 88172645463325252u, .codec = tick_codec_new() };
+	struct store_options options = { 0 };
+	struct store_hooks hooks = { .begin = begin_segment, .arg = &m };
+	struct err err = { 0 };
+	uint64_t end;
+
+	if (argc < 4 || text_u64(argv[2], &m.cores) < 0 || text_u64(argv[3], &m.seconds) < 0 ||
+	    m.cores < 1 || m.seconds < 90) {
+		fprintf(stderr, "usage: make_store DIR CORES SECONDS [END]\n");
+		return 2;
+	}
+	end = clock_real_ns() / NS_PER_S;
+	if (argc > 4 && text_u64(argv[4], &end) < 0)
+		return 2;
+	m.first_s = end - m.seconds;
+	m.hot_from = m.seconds - HOT_BEFORE_END_S;
+	m.hot_cpu = m.cores > 5 ? 5 : m.cores - 1;
+	m.sys = calloc(m.cores, sizeof(uint64_t));
+	m.usr = calloc(m.cores, sizeof(uint64_t));
+	m.idle = calloc(m.cores, sizeof(uint64_t));
+	if (store_writer_open(argv[1], &options, &hooks, &m.w, &err) < 0)
+		die(argv[1], &err);
+	for (uint64_t s = 0; s < m.seconds; s++) {
+		put_tick(&m, s);
+		put_events(&m, s);
+	}
+	store_writer_close(m.w);
+	tick_codec_free(m.codec);
+	tick_free(&m.tick);
+	buf_free(&m.bytes);
+	free(m.sys);
+	free(m.usr);
+	free(m.idle);
+	return 0;
+}
