@@ -115,7 +115,12 @@ export function Axis(props: { state: State; whole: Window; window: Window; overv
             for (const e of props.events) {
               const ex = x(e.time_ns / 1e9);
               if (ex < 0 || ex > width || e.severity === "info") continue;
-              ctx.fillStyle = e.severity === "crit" ? color("crit") : color("warn");
+              if (e.severity !== "crit") {
+                ctx.fillStyle = color("warn");
+                ctx.fillRect(ex - 1, 4, 2, 5);
+                continue;
+              }
+              ctx.fillStyle = color("crit");
               ctx.beginPath();
               ctx.moveTo(ex - 4, 2); ctx.lineTo(ex + 4, 2); ctx.lineTo(ex, 9);
               ctx.fill();

@@ -97,7 +97,7 @@ export function CoreMap(props: { data: Matrix; window: Window; state: State }): 
           data.cpus.forEach((cpu, i) => {
             if (i % every === 0 || cpu === state.cpu) {
               ctx.fillStyle = cpu === state.cpu ? color("text") : color("dim");
-              if (cpu === state.cpu || state.cpu === undefined || Math.abs(i - data.cpus.indexOf(state.cpu)) >= every) ctx.fillText(String(cpu), GUTTER - 6, i * rowHeight + rowHeight / 2);
+              if (cpu === state.cpu || state.cpu === undefined || Math.abs(i - data.cpus.indexOf(state.cpu)) >= every) ctx.fillText(String(cpu), GUTTER - 6, Math.max(6, i * rowHeight + rowHeight / 2));
             }
           });
           ctx.textAlign = "left";

@@ -12,13 +12,13 @@ import { Await, Canvas, Empty, EvidenceList, Skeleton, Unknowns, useTheme } from
 // Where a finding leads: the reset or core it speaks of.
 function lead(f: Finding, events: EventRow[]): { label: string; go: () => void } | null {
   const event = f.event ? events.find((e) => e.event === f.event) : undefined;
-  const id = (f.id ?? f.finding ?? "").toLowerCase();
-  const t = (event?.time_ns ?? f.time_ns ?? f.evidence?.find((e) => e.time_ns)?.time_ns ?? 0) / 1e9;
+  const id = (f.finding ?? f.id ?? "").toLowerCase();
+  const t = (event?.time_ns ?? f.from_ns ?? f.evidence?.find((e) => e.time_ns)?.time_ns ?? 0) / 1e9;
   if (event || /reset/.test(id)) {
     const reset = event ?? nearest(events.filter(isReset), t);
     if (reset) return { label: `Look at the reset of ${clock(reset.time_ns / 1e9)}`, go: () => go({ view: "resets", ev: reset.event }) };
   }
-  if (/core|satur|stall/.test(id) && t) return { label: "Look at the core", go: () => go({ view: "cores", cpu: f.cpu, s0: Math.floor(t), s1: Math.floor(t) + 1, from: Math.floor(t) - 60, to: Math.floor(t) + 60 }) };
+  if (/core|satur|stall/.test(id) && t) return { label: "Look at the core", go: () => go({ view: "cores", cpu: f.place?.cpu, s0: Math.floor(t), s1: Math.floor(t) + 1, from: Math.floor(t) - 60, to: Math.floor(t) + 60 }) };
   if (/zombie|memcg/.test(id)) return { label: "Look at the zombies", go: () => go({ view: "zombies" }) };
   if (/unit|crash|loop|service|container/.test(id)) return { label: "Look at the unit", go: () => go({ view: "units" }) };
   if (/profile|kernel-path|stack|reader|walk/.test(id) && t) return { label: "Look at the flame graph", go: () => go({ view: "flame", s0: Math.floor(t) - 5, s1: Math.ceil(t) + 1 }) };
@@ -55,7 +55,7 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
                 <div class="chain-line">
                   <span class="chain-rel">{i === 0 ? "root cause" : i === steps.length - 1 && chain.length ? "symptom" : "hence"}</span>
                   <span class="chain-text">{f.title ?? f.text ?? f.finding ?? f.id}</span>
-                  {f.because && <span class="dim">{f.because}</span>}
+                  {f.because?.how && <span class="dim">{f.because.how}</span>}
                   {link && !inside && <button type="button" class="link" onClick={link.go}>{link.label}</button>}
                 </div>
                 {f.evidence?.length ? (
@@ -92,7 +92,7 @@ function NoVerdict(props: { events: EventRow[]; text: string }): JSX.Element {
     <section class="verdict" aria-labelledby="verdict-title">
       <div class="verdict-head">
         <span class="badge">no verdict</span>
-        <h2 id="verdict-title">{last ? `${resets.length} network resets, the last at ${clock(last.time_ns / 1e9)}` : "No reset was seen"}</h2>
+        <h2 id="verdict-title">{last ? `${resets.length === 1 ? "1 network reset" : `${resets.length} network resets, the last`} at ${clock(last.time_ns / 1e9)}` : "No reset was seen"}</h2>
         {last && <button type="button" class="link" onClick={() => go({ view: "resets", ev: last.event })}>Look at the reset of {clock(last.time_ns / 1e9)}</button>}
       </div>
       <p class="dim">{props.text}</p>
@@ -270,7 +270,7 @@ export function EventTable(props: { events: EventRow[]; state: State }): JSX.Ele
   if (!props.events.length) return <Empty title="No events in this window">Nothing was logged, restarted or reset while it lasted.</Empty>;
   const rows = all ? props.events : props.events.slice(-SHOWN);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="events">
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="events">
       <table>
         <thead><tr><th>time</th><th>source</th><th>what</th><th>text</th></tr></thead>
         <tbody>

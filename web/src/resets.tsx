@@ -15,7 +15,7 @@ const first = (e: EventRow, ...keys: string[]): string | undefined => {
 export function resetParts(e: EventRow): { nic?: string; queue?: string; irq?: string; core?: number; task?: string; reason?: string; driver?: string } {
   const core = first(e, "core", "cpu", "starved_core", "starved_cpu");
   return {
-    nic: first(e, "nic", "ifname", "dev", "device", "interface", "netdev"), queue: first(e, "queue", "txq", "q"), irq: first(e, "irq"),
+    nic: first(e, "iface", "nic", "dev", "device", "interface", "netdev"), queue: first(e, "queue", "txq", "q"), irq: first(e, "irq"),
     core: core !== undefined && /^\d+$/.test(core) ? Number(core) : undefined,
     task: first(e, "task", "comm", "process"), reason: first(e, "reason", "trigger", "cause"), driver: first(e, "driver"),
   };

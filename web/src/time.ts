@@ -4,6 +4,7 @@ export const seconds = (ns: number): number => ns / 1e9;
 const pad = (n: number, w = 2): string => String(Math.floor(n)).padStart(w, "0");
 
 export function clock(t: number, fraction = 0): string {
+  t += 2e-7; // doubles hold nanoseconds since the epoch to 256 ns: 0.1 s must not read 0.099
   const d = new Date(t * 1000);
   const base = `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
   if (!fraction) return base;

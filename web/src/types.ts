@@ -52,7 +52,7 @@ export interface Flame extends Envelope {
 }
 
 export interface Evidence { what: string; value: unknown; unit?: string; source: string; time_ns?: number }
-export interface Finding { id?: string; finding?: string; title?: string; text?: string; because?: string; confidence?: number; severity?: string; evidence?: Evidence[]; time_ns?: number; event?: string; cpu?: number; nic?: string }
+export interface Finding { id?: string; finding?: string; title?: string; text?: string; because?: { how?: string; holds?: string[]; confidence?: number }; proof?: string; injected?: boolean; evidence?: Evidence[]; from_ns?: number; to_ns?: number; event?: string; place?: { cpu?: number; process?: string; unit?: string; nic?: string; queue?: number } }
 export interface PlanStep { id: string | number; action: string; target?: string; command?: string; reversible?: boolean; risk?: string; reboot?: boolean; why?: string }
 export interface Why extends Envelope {
   verdict?: { id: string; title: string; confidence?: number; culprit?: { kind: string; name: string } };
