@@ -6,6 +6,9 @@ enum {
 	COLUMN_FEW = 4,     /* so few values are plain varints */
 	COLUMN_ESCAPE = 12, /* that many ones in a row: length and bits of the value follow */
 	COLUMN_LENGTH_BITS = 6,
+	COLUMN_HINTED = 32, /* the column's first byte: below this it is k, else 32 + shift */
+	COLUMN_SHIFT = 16,  /* shift that stands for 0 */
+	COLUMN_SHIFTS = 32,
 };
 
 struct bits_out {
@@ -41,44 +44,89 @@ static void bits_put_long(struct bits_out *b, uint64_t value, unsigned n)
 	}
 }
 
-/* The k with the fewest bits, from the counts of bit lengths: near enough, and no second pass. */
-static unsigned column_choose(const uint32_t counts[65])
+/* Bits of a value of that length with that k: the middle of the values of that length. */
+static inline unsigned column_cost(unsigned length, unsigned k)
 {
-	unsigned best = 0;
-	uint64_t best_bits = UINT64_MAX;
-	unsigned longest = 64;
+	uint64_t high = length <= k ? 0 : length == 1 ? 1 : (UINT64_C(3) << (length - 2)) >> k;
+
+	return high < COLUMN_ESCAPE ? (unsigned)high + 1 + k
+				    : COLUMN_ESCAPE + COLUMN_LENGTH_BITS + length;
+}
+
+/* k of a value: fixed for the column, or its hint moved. */
+static inline unsigned column_k(unsigned how, const uint8_t *hints, size_t i)
+{
+	if (how < COLUMN_HINTED)
+		return how;
+	unsigned k = how - COLUMN_HINTED + hints[i];
+	return k <= COLUMN_SHIFT ? 0 : k - COLUMN_SHIFT > 31 ? 31 : k - COLUMN_SHIFT;
+}
+
+/* The cheapest fixed k, from the counts of bit lengths: near enough, and no second pass. */
+static unsigned column_choose_fixed(const uint32_t counts[65], uint64_t *ret_bits)
+{
+	unsigned best = 0, longest = 64;
 
 	while (longest && !counts[longest])
 		longest--;
+	*ret_bits = UINT64_MAX;
 	for (unsigned k = 0; k <= longest && k < 32; k++) {
 		uint64_t bits = 0;
-		for (unsigned length = 0; length <= longest; length++) {
-			/* the middle of the values of that length, in halves */
-			uint64_t high = length < 2 ? 0 : (UINT64_C(3) << (length - 2)) >> k;
-			if (length == 1 && k == 0)
-				high = 1;
-			uint64_t cost = high < COLUMN_ESCAPE
-						? high + 1 + k
-						: COLUMN_ESCAPE + COLUMN_LENGTH_BITS + length;
-			bits += cost * counts[length];
-		}
-		if (bits < best_bits) {
-			best_bits = bits;
+		for (unsigned length = 0; length <= longest; length++)
+			if (counts[length])
+				bits += (uint64_t)column_cost(length, k) * counts[length];
+		if (bits < *ret_bits) {
+			*ret_bits = bits;
 			best = k;
 		}
 	}
 	return best;
 }
 
-static void column_put_bits(struct bits_out *b, const uint64_t *values, size_t n, unsigned k)
+/* Whether following the hints is cheaper. The shift is the mean distance of length and hint: one
+ * pass, then the bits are counted for it and its neighbour. */
+static unsigned column_choose(const uint64_t *values, const uint8_t *hints, size_t n)
 {
-	uint64_t mask = (UINT64_C(1) << k) - 1;
+	uint32_t counts[65] = { 0 };
+	uint64_t fixed_bits;
+	int64_t distance = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		unsigned length = bit_length(values[i]);
+		counts[length]++;
+		if (hints)
+			distance += (int64_t)length - hints[i];
+	}
+	unsigned fixed = column_choose_fixed(counts, &fixed_bits);
+	if (!hints)
+		return fixed;
+	int64_t mean = distance / (int64_t)n - 1 + COLUMN_SHIFT;
+	unsigned best = fixed;
+	for (int64_t shift = mean - 1; shift <= mean + 1; shift++) {
+		if (shift < 0 || shift >= COLUMN_SHIFTS)
+			continue;
+		unsigned how = COLUMN_HINTED + (unsigned)shift;
+		uint64_t bits = 0;
+		for (size_t i = 0; i < n; i++)
+			bits += column_cost(bit_length(values[i]), column_k(how, hints, i));
+		if (bits < fixed_bits) {
+			fixed_bits = bits;
+			best = how;
+		}
+	}
+	return best;
+}
+
+static void column_put_bits(struct bits_out *b, const uint64_t *values, const uint8_t *hints,
+			    size_t n, unsigned how)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned k = column_k(how, hints, i);
 		uint64_t high = values[i] >> k;
 		if (high < COLUMN_ESCAPE) {
+			uint64_t low = values[i] & ((UINT64_C(1) << k) - 1);
 			bits_put(b, (UINT64_C(1) << high) - 1, (unsigned)high + 1);
-			bits_put(b, values[i] & mask, k);
+			bits_put(b, low, k);
 		} else {
 			unsigned length = bit_length(values[i]);
 			bits_put(b, (1 << COLUMN_ESCAPE) - 1, COLUMN_ESCAPE);
@@ -90,24 +138,20 @@ static void column_put_bits(struct bits_out *b, const uint64_t *values, size_t n
 		*b->at++ = (uint8_t)b->word;
 }
 
-void column_put(struct buf *out, const uint64_t *values, size_t n)
+void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n)
 {
-	uint32_t counts[65] = { 0 };
-
 	if (n <= COLUMN_FEW) {
 		for (size_t i = 0; i < n; i++)
 			wire_put_u64(out, values[i]);
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		counts[bit_length(values[i])]++;
-	unsigned k = column_choose(counts);
+	unsigned how = column_choose(values, hints, n);
 	/* worst case: an escape and 64 bits each */
 	if (!buf_reserve(out, 2 + n * 11))
 		return;
 	struct bits_out b = { .at = (uint8_t *)out->data + out->len };
-	*b.at++ = (uint8_t)k;
-	column_put_bits(&b, values, n, k);
+	*b.at++ = (uint8_t)how;
+	column_put_bits(&b, values, hints, n, how);
 	out->len = (size_t)((char *)b.at - out->data);
 	out->data[out->len] = '\0';
 }
@@ -161,10 +205,10 @@ static uint64_t column_get_one(struct bits_in *b, unsigned k)
 	return bits_get_long(b, (unsigned)bits_get(b, COLUMN_LENGTH_BITS) + 1);
 }
 
-void column_get(struct wire_reader *r, uint64_t *ret, size_t n)
+void column_get(struct wire_reader *r, uint64_t *ret, const uint8_t *hints, size_t n)
 {
 	struct bits_in b = { .r = r };
-	unsigned k = 0;
+	unsigned how = 0;
 
 	if (n <= COLUMN_FEW) {
 		for (size_t i = 0; i < n; i++)
@@ -172,13 +216,13 @@ void column_get(struct wire_reader *r, uint64_t *ret, size_t n)
 		return;
 	}
 	if (r->at < r->end)
-		k = *r->at++;
+		how = *r->at++;
 	else
 		r->failed = true;
-	if (k >= 32)
+	if (how >= (hints ? COLUMN_HINTED + COLUMN_SHIFTS : COLUMN_HINTED))
 		r->failed = true;
 	for (size_t i = 0; i < n && !r->failed; i++)
-		ret[i] = column_get_one(&b, k);
+		ret[i] = column_get_one(&b, column_k(how, hints, i));
 	if (r->failed)
 		memset(ret, 0, n * sizeof(*ret));
 	else

@@ -1,5 +1,7 @@
 /* A column of numbers that are mostly small, as bits: each value as its high part in unary and its
- * low k bits (Golomb-Rice), with an escape for outliers; k is chosen per column. Pure. */
+ * low k bits (Golomb-Rice), with an escape for outliers. k is chosen per column; where both sides
+ * have an idea of each value's size (hints: its likely number of bits), k follows the hint, moved
+ * by what is chosen per column. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -18,6 +20,7 @@ static inline uint64_t column_unzigzag(uint64_t value)
 	return value >> 1 ^ -(value & 1);
 }
 
-void column_put(struct buf *out, const uint64_t *values, size_t n);
+/* hints may be NULL; both sides must give the same. */
+void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n);
 /* Fails like every wire_get: r->failed, and zeroes. */
-void column_get(struct wire_reader *r, uint64_t *ret, size_t n);
+void column_get(struct wire_reader *r, uint64_t *ret, const uint8_t *hints, size_t n);

@@ -29,6 +29,7 @@ struct tick_codec {
 	VEC(uint64_t) values; /* one column */
 	VEC(uint64_t) totals; /* per row: sum of the counters' deltas */
 	VEC(size_t) bases;    /* per row: index of its key row or NO_ROW */
+	VEC(uint8_t) hints;   /* per row: likely bits of the value */
 	struct buf block, blocks;
 };
 
@@ -57,6 +58,7 @@ void tick_codec_free(struct tick_codec *c)
 	vec_free(&c->values);
 	vec_free(&c->totals);
 	vec_free(&c->bases);
+	vec_free(&c->hints);
 	buf_free(&c->block);
 	buf_free(&c->blocks);
 	free(c);
@@ -70,7 +72,7 @@ bool tick_codec_has_key(const struct tick_codec *c)
 static bool codec_reserve(struct tick_codec *c, size_t n_rows)
 {
 	return vec_reserve(&c->values, n_rows) && vec_reserve(&c->totals, n_rows) &&
-	       vec_reserve(&c->bases, n_rows);
+	       vec_reserve(&c->bases, n_rows) && vec_reserve(&c->hints, n_rows);
 }
 
 static uint64_t elapsed_ms(const struct tick *from, uint64_t mono_ns)
@@ -114,6 +116,23 @@ static inline uint64_t codec_predict(const struct tick_codec *c, const struct bl
 	if (rates && field_is_paced(field))
 		value += tick_base_advance(rates[base * b->desc->n_fields + f], b->elapsed_ms);
 	return value;
+}
+
+/* A counter that advanced far may be off by more: like the root of the advance. NULL = no idea. */
+static const uint8_t *codec_hints(struct tick_codec *c, const struct block *b, size_t f)
+{
+	const uint64_t *rates = c->base.rates[b->desc->kind];
+
+	if (b->key || !rates || f >= b->desc->n_fields || !field_is_paced(&b->desc->fields[f]))
+		return NULL;
+	for (size_t i = 0; i < b->n_rows; i++) {
+		size_t base = c->bases.items[i];
+		uint64_t rate = base == NO_ROW ? 0 : rates[base * b->desc->n_fields + f];
+		uint64_t advance = tick_base_advance(rate, b->elapsed_ms);
+		c->hints.items[i] =
+			advance ? (uint8_t)((65 - (unsigned)__builtin_clzll(advance)) / 2) : 0;
+	}
+	return c->hints.items;
 }
 
 /* Sums of the deltas of all counters but the balancing one, for rows that have a base. */
@@ -269,7 +288,7 @@ static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct 
 	}
 	buf_add_char(out, 0); /* flags, below */
 	if (!(flags & BLOCK_SAME_ROWS) && !b->key)
-		column_put(out, c->values.items, b->n_rows);
+		column_put(out, c->values.items, NULL, b->n_rows);
 	for (size_t i = 0; i < b->n_rows; i++) {
 		uint64_t have = rec_have(b->rows + i * desc->size);
 		if (b->key)
@@ -279,7 +298,7 @@ static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct 
 		c->values.items[i] = have;
 	}
 	if (any(c->values.items, b->n_rows))
-		column_put(out, c->values.items, b->n_rows);
+		column_put(out, c->values.items, NULL, b->n_rows);
 	else
 		flags |= BLOCK_SAME_HAVE;
 	if (!out->failed)
@@ -312,7 +331,7 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			if (!any(c->values.items, b->n_rows))
 				continue;
 			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
-			column_put(out, c->values.items, b->n_rows);
+			column_put(out, c->values.items, codec_hints(c, b, f), b->n_rows);
 		}
 		if (!balance && !b->key)
 			codec_sum(c, b);
@@ -411,7 +430,7 @@ static int encode_rates(struct tick_codec *c, const struct block *b)
 		if (!any(c->values.items, b->n_rows))
 			continue;
 		c->block.data[bitmap + f / 8] |= (char)(1 << f % 8);
-		column_put(&c->block, c->values.items, b->n_rows);
+		column_put(&c->block, c->values.items, NULL, b->n_rows);
 	}
 	return c->block.failed ? -ENOMEM : 0;
 }
@@ -532,7 +551,7 @@ static int decode_rows(struct decode *d, const struct block *b, unsigned flags,
 	uint64_t mask = b->n_fields >= 64 ? UINT64_MAX : (UINT64_C(1) << b->n_fields) - 1;
 
 	if (!b->key && !(flags & BLOCK_SAME_ROWS))
-		column_get(r, c->values.items, b->n_rows);
+		column_get(r, c->values.items, NULL, b->n_rows);
 	for (size_t i = 0; i < b->n_rows; i++) {
 		size_t base = NO_ROW;
 		if (!b->key && flags & BLOCK_SAME_ROWS)
@@ -546,7 +565,7 @@ static int decode_rows(struct decode *d, const struct block *b, unsigned flags,
 	}
 	memset(c->values.items, 0, b->n_rows * sizeof(*c->values.items));
 	if (!(flags & BLOCK_SAME_HAVE))
-		column_get(r, c->values.items, b->n_rows);
+		column_get(r, c->values.items, NULL, b->n_rows);
 	if (desc->n_fields < 64)
 		mask &= (UINT64_C(1) << desc->n_fields) - 1;
 	for (size_t i = 0; i < b->n_rows; i++) {
@@ -561,11 +580,11 @@ static int decode_rows(struct decode *d, const struct block *b, unsigned flags,
 }
 
 /* Take field f's column, zeroes when its bit is not set. */
-static void decode_column(struct tick_codec *c, const uint8_t *bitmap, size_t f, size_t n,
-			  struct wire_reader *r)
+static void decode_column(struct tick_codec *c, const uint8_t *bitmap, size_t f,
+			  const uint8_t *hints, size_t n, struct wire_reader *r)
 {
 	if (bitmap[f / 8] >> f % 8 & 1)
-		column_get(r, c->values.items, n);
+		column_get(r, c->values.items, hints, n);
 	else
 		memset(c->values.items, 0, n * sizeof(*c->values.items));
 }
@@ -594,7 +613,7 @@ static int decode_columns(struct decode *d, const struct block *b, struct wire_r
 				f < desc->n_fields ? &desc->fields[f] : NULL;
 			if ((field && field->flags & REC_BALANCE) != !!balance)
 				continue;
-			decode_column(d->c, bitmap, f, b->n_rows, r);
+			decode_column(d->c, bitmap, f, codec_hints(d->c, b, f), b->n_rows, r);
 			if (r->failed)
 				return -EBADMSG;
 			int code = 0;
@@ -626,7 +645,7 @@ static int decode_rates(struct decode *d, const struct block *b, struct wire_rea
 	free(d->rates[b->desc->kind]);
 	d->rates[b->desc->kind] = rates;
 	for (size_t f = 0; f < b->n_fields && !r->failed; f++) {
-		decode_column(d->c, bitmap, f, b->n_rows, r);
+		decode_column(d->c, bitmap, f, NULL, b->n_rows, r);
 		for (size_t i = 0; f < n_fields && i < b->n_rows; i++)
 			rates[i * n_fields + f] = d->c->values.items[i];
 	}

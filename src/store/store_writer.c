@@ -18,6 +18,7 @@
 enum {
 	WRITER_ZSTD_LEVEL = 3,
 	WRITER_ZSTD_LEAST = 64,          /* shorter payloads stay as they are */
+	WRITER_ZSTD_LEAST_TICK = 2048,   /* ticks are dense already: only long ones may gain */
 	WRITER_SEGMENT_BYTES = 64 << 20, /* a segment is closed early when it is that long */
 	WRITER_BUFFER_BYTES = 256 << 10, /* made ready before memory gets locked */
 	WRITER_CLOSE_WAIT_MS = 700,
@@ -85,7 +86,8 @@ static void writer_compress(struct store_writer *w, struct frame_head *head)
 {
 	size_t bound = ZSTD_compressBound(head->stored_len);
 
-	if (head->stored_len < WRITER_ZSTD_LEAST)
+	bool dense = head->kind == FRAME_TICK || head->kind == FRAME_KEY;
+	if (head->stored_len < (dense ? WRITER_ZSTD_LEAST_TICK : WRITER_ZSTD_LEAST))
 		return;
 	buf_clear(&w->compressed);
 	if (!buf_reserve(&w->compressed, bound))
