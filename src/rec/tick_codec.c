@@ -135,7 +135,16 @@ static const uint8_t *codec_hints(struct tick_codec *c, const struct block *b, s
 	return c->hints.items;
 }
 
-/* Sums of the deltas of all counters but the balancing one, for rows that have a base. */
+/* The field in the row that row i is coded against, 0 without one. */
+static inline uint64_t base_value(const struct tick_codec *c, const struct block *b,
+				  const struct rec_field *field, size_t i)
+{
+	size_t base = c->bases.items[i];
+	return base == NO_ROW ? 0 : tick_field_u64(tick_base_row(&c->base, b->desc, base), field);
+}
+
+/* Sums of the deltas of all counters but the balancing one; in the key, of the counters themselves:
+ * cores that came up together have lived equally long. */
 static void codec_sum(struct tick_codec *c, const struct block *b)
 {
 	memset(c->totals.items, 0, b->n_rows * sizeof(*c->totals.items));
@@ -144,12 +153,7 @@ static void codec_sum(struct tick_codec *c, const struct block *b)
 		if (!field_is_paced(field))
 			continue;
 		for (size_t i = 0; i < b->n_rows; i++) {
-			size_t base = c->bases.items[i];
-			if (base == NO_ROW)
-				continue;
-			c->totals.items[i] +=
-				row_value(b, i, f) -
-				tick_field_u64(tick_base_row(&c->base, b->desc, base), field);
+			c->totals.items[i] += row_value(b, i, f) - base_value(c, b, field, i);
 		}
 	}
 }
@@ -163,28 +167,20 @@ struct balance {
 static struct balance codec_balance(const struct block *b, size_t f)
 {
 	const struct rec_field *field = &b->desc->fields[f];
-	return (struct balance){ field->unit == REC_TICKS ? b->elapsed_ms / 10 : 0, field };
+	bool paced = field->unit == REC_TICKS && !b->key;
+	return (struct balance){ paced ? b->elapsed_ms / 10 : 0, field };
 }
 
 static uint64_t codec_predict_balance(const struct tick_codec *c, const struct block *b,
 				      const struct balance *balance, size_t i)
 {
-	size_t base = c->bases.items[i];
-	if (base == NO_ROW)
-		return 0;
-	return tick_field_u64(tick_base_row(&c->base, b->desc, base), balance->field) +
-	       balance->total - c->totals.items[i];
+	return base_value(c, b, balance->field, i) + balance->total - c->totals.items[i];
 }
 
 static void codec_learn_balance(const struct tick_codec *c, const struct block *b,
 				struct balance *balance, size_t i, uint64_t value)
 {
-	size_t base = c->bases.items[i];
-	if (base != NO_ROW)
-		balance->total =
-			value -
-			tick_field_u64(tick_base_row(&c->base, b->desc, base), balance->field) +
-			c->totals.items[i];
+	balance->total = value - base_value(c, b, balance->field, i) + c->totals.items[i];
 }
 
 /* Encoding ------------------------------------------------------------------------------------- */
@@ -322,7 +318,7 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			int r = 0;
 			if (field->type == REC_STR)
 				r = encode_strings(c, b, f);
-			else if (balance && !b->key)
+			else if (balance)
 				encode_balance(c, b, f);
 			else
 				encode_numbers(c, b, f);
@@ -333,7 +329,7 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
 			column_put(out, c->values.items, codec_hints(c, b, f), b->n_rows);
 		}
-		if (!balance && !b->key)
+		if (!balance)
 			codec_sum(c, b);
 	}
 	return out->failed ? -ENOMEM : 0;
@@ -619,14 +615,14 @@ static int decode_columns(struct decode *d, const struct block *b, struct wire_r
 			int code = 0;
 			if (field && field->type == REC_STR)
 				code = decode_texts(d, b, f);
-			else if (field && balance && !b->key)
+			else if (field && balance)
 				decode_balance(d->c, b, f);
 			else if (field)
 				decode_numbers(d->c, b, f);
 			if (code < 0)
 				return code;
 		}
-		if (!balance && !b->key)
+		if (!balance)
 			codec_sum(d->c, b);
 	}
 	return r->failed ? -EBADMSG : 0;

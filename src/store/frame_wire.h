@@ -1,6 +1,7 @@
-/* A frame as bytes (docs/FORMAT.md): a 20-byte head, then the payload. The checksum starts from the
- * segment's salt, a random number that stands in the segment's file name: text that somebody gets
- * recorded cannot imitate a frame, also not after damage made us search for the next one. Pure. */
+/* A frame as bytes (docs/FORMAT.md): an 18-byte head, then the payload. The checksum starts from
+ * the segment's salt, a random number that stands in the segment's file name: text that somebody
+ * gets recorded cannot imitate a frame, also not after damage made us search for the next one.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +13,8 @@
 #include "frame.h"
 
 enum {
-	FRAME_HEAD_BYTES = 20,
-	FRAME_MOST_BYTES = 16 << 20, /* of a payload, compressed or not */
+	FRAME_HEAD_BYTES = 18,
+	FRAME_MOST_BYTES = (16 << 20) - 1, /* of a payload, compressed or not */
 };
 
 struct frame_head {
@@ -30,6 +31,8 @@ void frame_wire_put(struct buf *out, uint32_t salt, const struct frame_head *hea
 /* The size of the intact frame that begins at bytes; -EAGAIN: it may go on behind the end;
  * -EBADMSG: no intact frame begins here. */
 ssize_t frame_wire_get(const void *bytes, size_t len, uint32_t salt, struct frame_head *ret);
+/* Of the FRAME_HEAD_BYTES at head, not yet checked. */
+uint32_t frame_wire_stored_len(const void *head);
 /* Offset of the next intact frame at or after `from`, len when there is none. *budget is the number
  * of bytes that may be checksummed in vain; the search gives up when it is used. */
 size_t frame_wire_find(const void *bytes, size_t len, size_t from, uint32_t salt, uint64_t *budget);

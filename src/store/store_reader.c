@@ -247,8 +247,8 @@ static int reader_read_dict(struct store_reader *r, const struct segment_dict *d
 	if (!buf_reserve(bytes, FRAME_HEAD_BYTES) ||
 	    pread(f->fd, bytes->data, FRAME_HEAD_BYTES, (off_t)dict->offset) != FRAME_HEAD_BYTES)
 		return 0;
-	memcpy(&len, bytes->data + 8, 4);
-	if (len > FRAME_MOST_BYTES || !buf_reserve(bytes, FRAME_HEAD_BYTES + len))
+	len = frame_wire_stored_len(bytes->data);
+	if (!buf_reserve(bytes, FRAME_HEAD_BYTES + len))
 		return 0;
 	ssize_t n = pread(f->fd, bytes->data, FRAME_HEAD_BYTES + len, (off_t)dict->offset);
 	return n > 0 && frame_wire_get(bytes->data, (size_t)n, f->name.salt, ret) > 0 &&
