@@ -102,7 +102,7 @@ static unsigned column_choose(const uint64_t *values, const uint8_t *hints, size
 		return fixed;
 	int64_t mean = distance / (int64_t)n - 1 + COLUMN_SHIFT;
 	unsigned best = fixed;
-	for (int64_t shift = mean - 1; shift <= mean + 1; shift++) {
+	for (int64_t shift = mean; shift <= mean + 1; shift++) {
 		if (shift < 0 || shift >= COLUMN_SHIFTS)
 			continue;
 		unsigned how = COLUMN_HINTED + (unsigned)shift;

@@ -50,21 +50,19 @@ static uint64_t base_hash(const struct rec_desc *desc, const void *row)
 	return hash;
 }
 
+static bool base_same_field(const struct rec_field *field, const void *a, const void *b)
+{
+	if (field->type == REC_U64)
+		return tick_field_u64(a, field) == tick_field_u64(b, field);
+	const char *x = tick_field_str(a, field), *y = tick_field_str(b, field);
+	return x == y || (x && y && strcmp(x, y) == 0);
+}
+
 static bool base_same_key(const struct rec_desc *desc, const void *a, const void *b)
 {
-	for (size_t f = 0; f < desc->n_fields; f++) {
-		const struct rec_field *field = &desc->fields[f];
-		if (!(field->flags & REC_KEY))
-			continue;
-		if (field->type == REC_U64) {
-			if (tick_field_u64(a, field) != tick_field_u64(b, field))
-				return false;
-			continue;
-		}
-		const char *x = tick_field_str(a, field), *y = tick_field_str(b, field);
-		if (x != y && (!x || !y || strcmp(x, y) != 0))
+	for (size_t f = 0; f < desc->n_fields; f++)
+		if (desc->fields[f].flags & REC_KEY && !base_same_field(&desc->fields[f], a, b))
 			return false;
-	}
 	return true;
 }
 

@@ -14,6 +14,7 @@ enum {
 	BLOCK_SAME_HAVE = 2, /* each with the same fields known as its key row */
 	CODEC_MOST_ROWS = 1 << 17,
 	CODEC_MOST_FIELDS = 64,
+	CODEC_MOST_RECORD = 1024,    /* size of the largest record struct */
 	CODEC_MOST_BYTES = 64 << 20, /* of the rows of one kind */
 	CODEC_MOST_STRINGS = 1 << 17,
 };
@@ -26,10 +27,12 @@ struct tick_codec {
 	struct tick_base base;
 	struct map_str fresh; /* strings of this frame that the base has not -> index + 1 */
 	VEC(const char *) fresh_list;
-	VEC(uint64_t) values; /* one column */
-	VEC(uint64_t) totals; /* per row: sum of the counters' deltas */
-	VEC(size_t) bases;    /* per row: index of its key row or NO_ROW */
-	VEC(uint8_t) hints;   /* per row: likely bits of the value */
+	VEC(uint64_t) values;        /* one column */
+	VEC(uint64_t) guesses;       /* what the values of the column are predicted to be */
+	VEC(uint64_t) totals;        /* per row: sum of the counters' deltas */
+	VEC(size_t) bases;           /* per row: index of its key row or NO_ROW */
+	VEC(const char *) base_rows; /* per row: its key row, or a row of zeroes */
+	VEC(uint8_t) hints;          /* per row: likely bits of the value */
 	struct buf block, blocks;
 };
 
@@ -56,8 +59,10 @@ void tick_codec_free(struct tick_codec *c)
 	map_str_free(&c->fresh);
 	vec_free(&c->fresh_list);
 	vec_free(&c->values);
+	vec_free(&c->guesses);
 	vec_free(&c->totals);
 	vec_free(&c->bases);
+	vec_free(&c->base_rows);
 	vec_free(&c->hints);
 	buf_free(&c->block);
 	buf_free(&c->blocks);
@@ -71,8 +76,9 @@ bool tick_codec_has_key(const struct tick_codec *c)
 
 static bool codec_reserve(struct tick_codec *c, size_t n_rows)
 {
-	return vec_reserve(&c->values, n_rows) && vec_reserve(&c->totals, n_rows) &&
-	       vec_reserve(&c->bases, n_rows) && vec_reserve(&c->hints, n_rows);
+	return vec_reserve(&c->values, n_rows) && vec_reserve(&c->guesses, n_rows) &&
+	       vec_reserve(&c->totals, n_rows) && vec_reserve(&c->bases, n_rows) &&
+	       vec_reserve(&c->base_rows, n_rows) && vec_reserve(&c->hints, n_rows);
 }
 
 static uint64_t elapsed_ms(const struct tick *from, uint64_t mono_ns)
@@ -100,35 +106,36 @@ static bool field_is_paced(const struct rec_field *field)
 	       !(field->flags & REC_BALANCE);
 }
 
-/* What the decoder would guess for field f of row i. */
-static inline uint64_t codec_predict(const struct tick_codec *c, const struct block *b, size_t f,
-				     size_t i)
+/* Remember each row's base; after c->bases is filled. */
+static void codec_set_bases(struct tick_codec *c, const struct block *b)
 {
-	const struct rec_field *field = &b->desc->fields[f];
+	static const char zeroes[CODEC_MOST_RECORD];
 
-	if (b->key)
-		return i ? row_value(b, i - 1, f) : 0;
-	size_t base = c->bases.items[i];
-	if (base == NO_ROW)
-		return 0;
-	uint64_t value = tick_field_u64(tick_base_row(&c->base, b->desc, base), field);
-	const uint64_t *rates = c->base.rates[b->desc->kind];
-	if (rates && field_is_paced(field))
-		value += tick_base_advance(rates[base * b->desc->n_fields + f], b->elapsed_ms);
-	return value;
+	memset(c->totals.items, 0, b->n_rows * sizeof(*c->totals.items));
+	for (size_t i = 0; i < b->n_rows; i++)
+		c->base_rows.items[i] =
+			c->bases.items[i] == NO_ROW
+				? zeroes
+				: tick_base_row(&c->base, b->desc, c->bases.items[i]);
 }
 
-/* A counter that advanced far may be off by more: like the root of the advance. NULL = no idea. */
-static const uint8_t *codec_hints(struct tick_codec *c, const struct block *b, size_t f)
+/* Fill c->guesses for field f of a block that is not a key's. Returns hints of how far off they may
+ * be (a counter that advanced far: like the root of the advance), NULL = no idea. */
+static const uint8_t *codec_guess(struct tick_codec *c, const struct block *b, size_t f)
 {
+	size_t offset = b->desc->fields[f].offset, n_base = c->base.tick.rows[b->desc->kind].len;
 	const uint64_t *rates = c->base.rates[b->desc->kind];
 
-	if (b->key || !rates || f >= b->desc->n_fields || !field_is_paced(&b->desc->fields[f]))
+	for (size_t i = 0; i < b->n_rows; i++)
+		memcpy(&c->guesses.items[i], c->base_rows.items[i] + offset, sizeof(uint64_t));
+	if (!(c->base.paced[b->desc->kind] >> f & 1))
 		return NULL;
+	rates += f * n_base;
 	for (size_t i = 0; i < b->n_rows; i++) {
 		size_t base = c->bases.items[i];
-		uint64_t rate = base == NO_ROW ? 0 : rates[base * b->desc->n_fields + f];
-		uint64_t advance = tick_base_advance(rate, b->elapsed_ms);
+		uint64_t advance =
+			base == NO_ROW ? 0 : tick_base_advance(rates[base], b->elapsed_ms);
+		c->guesses.items[i] += advance;
 		c->hints.items[i] =
 			advance ? (uint8_t)((65 - (unsigned)__builtin_clzll(advance)) / 2) : 0;
 	}
@@ -136,26 +143,31 @@ static const uint8_t *codec_hints(struct tick_codec *c, const struct block *b, s
 }
 
 /* The field in the row that row i is coded against, 0 without one. */
-static inline uint64_t base_value(const struct tick_codec *c, const struct block *b,
-				  const struct rec_field *field, size_t i)
+static inline uint64_t base_value(const struct tick_codec *c, const struct rec_field *field,
+				  size_t i)
 {
-	size_t base = c->bases.items[i];
-	return base == NO_ROW ? 0 : tick_field_u64(tick_base_row(&c->base, b->desc, base), field);
+	return tick_field_u64(c->base_rows.items[i], field);
 }
 
 /* Sums of the deltas of all counters but the balancing one; in the key, of the counters themselves:
  * cores that came up together have lived equally long. */
 static void codec_sum(struct tick_codec *c, const struct block *b)
 {
-	memset(c->totals.items, 0, b->n_rows * sizeof(*c->totals.items));
 	for (size_t f = 0; f < b->desc->n_fields; f++) {
 		const struct rec_field *field = &b->desc->fields[f];
 		if (!field_is_paced(field))
 			continue;
-		for (size_t i = 0; i < b->n_rows; i++) {
-			c->totals.items[i] += row_value(b, i, f) - base_value(c, b, field, i);
-		}
+		for (size_t i = 0; i < b->n_rows; i++)
+			c->totals.items[i] += row_value(b, i, f) - base_value(c, field, i);
 	}
+}
+
+static bool codec_balances(const struct rec_desc *desc)
+{
+	for (size_t f = 0; f < desc->n_fields; f++)
+		if (desc->fields[f].flags & REC_BALANCE)
+			return true;
+	return false;
 }
 
 /* A running guess of what all counters of a row add up to: the row before knew. */
@@ -174,13 +186,13 @@ static struct balance codec_balance(const struct block *b, size_t f)
 static uint64_t codec_predict_balance(const struct tick_codec *c, const struct block *b,
 				      const struct balance *balance, size_t i)
 {
-	return base_value(c, b, balance->field, i) + balance->total - c->totals.items[i];
+	return base_value(c, balance->field, i) + balance->total - c->totals.items[i];
 }
 
 static void codec_learn_balance(const struct tick_codec *c, const struct block *b,
 				struct balance *balance, size_t i, uint64_t value)
 {
-	balance->total = value - base_value(c, b, balance->field, i) + c->totals.items[i];
+	balance->total = value - base_value(c, balance->field, i) + c->totals.items[i];
 }
 
 /* Encoding ------------------------------------------------------------------------------------- */
@@ -193,16 +205,20 @@ static bool any(const uint64_t *values, size_t n)
 	return all != 0;
 }
 
-static void encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
+/* Returns the hints for the column. */
+static const uint8_t *encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
 {
-	const struct rec_field *field = &b->desc->fields[f];
+	size_t size = b->desc->size, offset = b->desc->fields[f].offset;
+	const uint8_t *hints = b->key ? NULL : codec_guess(c, b, f);
+	const char *row = b->rows;
 
-	for (size_t i = 0; i < b->n_rows; i++) {
-		const char *row = b->rows + i * b->desc->size;
-		uint64_t value = tick_field_u64(row, field);
-		c->values.items[i] =
-			row_knows(row, f) ? column_zigzag(value - codec_predict(c, b, f, i)) : 0;
+	for (size_t i = 0; i < b->n_rows; i++, row += size) {
+		uint64_t value;
+		memcpy(&value, row + offset, sizeof(value));
+		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
+		c->values.items[i] = row_knows(row, f) ? column_zigzag(value - guess) : 0;
 	}
+	return hints;
 }
 
 static void encode_balance(struct tick_codec *c, const struct block *b, size_t f)
@@ -282,6 +298,7 @@ static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct 
 		if (base != NO_ROW)
 			guess = base + 1;
 	}
+	codec_set_bases(c, b);
 	buf_add_char(out, 0); /* flags, below */
 	if (!(flags & BLOCK_SAME_ROWS) && !b->key)
 		column_put(out, c->values.items, NULL, b->n_rows);
@@ -315,21 +332,22 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			const struct rec_field *field = &desc->fields[f];
 			if (!!(field->flags & REC_BALANCE) != balance)
 				continue;
+			const uint8_t *hints = NULL;
 			int r = 0;
 			if (field->type == REC_STR)
 				r = encode_strings(c, b, f);
 			else if (balance)
 				encode_balance(c, b, f);
 			else
-				encode_numbers(c, b, f);
+				hints = encode_numbers(c, b, f);
 			if (r < 0 || out->failed)
 				return -ENOMEM;
 			if (!any(c->values.items, b->n_rows))
 				continue;
 			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
-			column_put(out, c->values.items, codec_hints(c, b, f), b->n_rows);
+			column_put(out, c->values.items, hints, b->n_rows);
 		}
-		if (!balance)
+		if (!balance && codec_balances(desc))
 			codec_sum(c, b);
 	}
 	return out->failed ? -ENOMEM : 0;
@@ -421,7 +439,7 @@ static int encode_rates(struct tick_codec *c, const struct block *b)
 				delta = row_value(b, i, f) -
 					tick_field_u64(tick_base_row(&c->base, desc, base), field);
 			/* a reset, or far too fast: no pace is better than a wrong one */
-			c->values.items[i] = delta >> 40 ? 0 : delta * 16000 / b->elapsed_ms;
+			c->values.items[i] = delta >> 40 ? 0 : (delta << 14) / b->elapsed_ms;
 		}
 		if (!any(c->values.items, b->n_rows))
 			continue;
@@ -457,7 +475,7 @@ struct decode {
 	struct tick *tick;
 	struct arena *arena; /* of the strings in tick */
 	VEC(const char *) strings;
-	uint64_t **rates; /* key only: [REC_KIND_END] */
+	struct tick_base *base; /* key only: what is being made */
 };
 
 static int decode_strings(struct decode *d, struct wire_reader *r)
@@ -482,10 +500,10 @@ static void decode_numbers(struct tick_codec *c, const struct block *b, size_t f
 
 	for (size_t i = 0; i < b->n_rows; i++) {
 		char *row = b->rows + i * b->desc->size;
-		uint64_t *value = (uint64_t *)(row + field->offset);
-		*value = row_knows(row, f)
-				 ? codec_predict(c, b, f, i) + column_unzigzag(c->values.items[i])
-				 : 0;
+		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
+		if (row_knows(row, f))
+			*(uint64_t *)(row + field->offset) =
+				guess + column_unzigzag(c->values.items[i]);
 	}
 }
 
@@ -559,6 +577,7 @@ static int decode_rows(struct decode *d, const struct block *b, unsigned flags,
 		c->bases.items[i] = base;
 		guess = base == NO_ROW ? guess : base + 1;
 	}
+	codec_set_bases(c, b);
 	memset(c->values.items, 0, b->n_rows * sizeof(*c->values.items));
 	if (!(flags & BLOCK_SAME_HAVE))
 		column_get(r, c->values.items, NULL, b->n_rows);
@@ -609,7 +628,10 @@ static int decode_columns(struct decode *d, const struct block *b, struct wire_r
 				f < desc->n_fields ? &desc->fields[f] : NULL;
 			if ((field && field->flags & REC_BALANCE) != !!balance)
 				continue;
-			decode_column(d->c, bitmap, f, codec_hints(d->c, b, f), b->n_rows, r);
+			const uint8_t *hints = NULL;
+			if (field && field->type == REC_U64 && !b->key)
+				hints = codec_guess(d->c, b, f);
+			decode_column(d->c, bitmap, f, balance ? NULL : hints, b->n_rows, r);
 			if (r->failed)
 				return -EBADMSG;
 			int code = 0;
@@ -622,7 +644,7 @@ static int decode_columns(struct decode *d, const struct block *b, struct wire_r
 			if (code < 0)
 				return code;
 		}
-		if (!balance)
+		if (!balance && codec_balances(desc))
 			codec_sum(d->c, b);
 	}
 	return r->failed ? -EBADMSG : 0;
@@ -638,12 +660,14 @@ static int decode_rates(struct decode *d, const struct block *b, struct wire_rea
 	uint64_t *rates = calloc(b->n_rows * n_fields, sizeof(*rates));
 	if (!rates)
 		return -ENOMEM;
-	free(d->rates[b->desc->kind]);
-	d->rates[b->desc->kind] = rates;
+	free(d->base->rates[b->desc->kind]);
+	d->base->rates[b->desc->kind] = rates;
 	for (size_t f = 0; f < b->n_fields && !r->failed; f++) {
 		decode_column(d->c, bitmap, f, NULL, b->n_rows, r);
 		for (size_t i = 0; f < n_fields && i < b->n_rows; i++)
-			rates[i * n_fields + f] = d->c->values.items[i];
+			rates[f * b->n_rows + i] = d->c->values.items[i];
+		if (f < n_fields && any(d->c->values.items, b->n_rows))
+			d->base->paced[b->desc->kind] |= UINT64_C(1) << f;
 	}
 	return r->failed ? -EBADMSG : 0;
 }
@@ -701,7 +725,7 @@ static int decode_blocks(struct decode *d, struct wire_reader *r, bool key)
 int tick_codec_decode_key(struct tick_codec *c, const void *bytes, size_t len)
 {
 	struct tick_base base = { .set = true };
-	struct decode d = { .c = c, .tick = &base.tick, .arena = &base.arena, .rates = base.rates };
+	struct decode d = { .c = c, .tick = &base.tick, .arena = &base.arena, .base = &base };
 	struct wire_reader r;
 
 	wire_open(&r, bytes, len);
