@@ -4,7 +4,7 @@
 
 enum {
 	COLUMN_FEW = 4,     /* so few values are plain varints */
-	COLUMN_ESCAPE = 12, /* that many ones in a row: length and bits of the value follow */
+	COLUMN_ESCAPE = 20, /* that many ones in a row: length and bits of the value follow */
 	COLUMN_LENGTH_BITS = 6,
 	COLUMN_HINTED = 32, /* the column's first byte: below this it is k, else 32 + shift */
 	COLUMN_SHIFT = 16,  /* shift that stands for 0 */
@@ -62,15 +62,18 @@ static inline unsigned column_k(unsigned how, const uint8_t *hints, size_t i)
 	return k <= COLUMN_SHIFT ? 0 : k - COLUMN_SHIFT > 31 ? 31 : k - COLUMN_SHIFT;
 }
 
-/* The cheapest fixed k, from the counts of bit lengths: near enough, and no second pass. */
-static unsigned column_choose_fixed(const uint32_t counts[65], uint64_t *ret_bits)
+/* The cheapest fixed k, from the counts of bit lengths, looked for around the median. */
+static unsigned column_choose_fixed(const uint32_t counts[65], size_t n, uint64_t *ret_bits)
 {
-	unsigned best = 0, longest = 64;
+	unsigned best = 0, longest = 64, median = 0;
+	uint64_t below = counts[0];
 
 	while (longest && !counts[longest])
 		longest--;
+	while (below * 2 < n)
+		below += counts[++median];
 	*ret_bits = UINT64_MAX;
-	for (unsigned k = 0; k <= longest && k < 32; k++) {
+	for (unsigned k = median < 2 ? 0 : median - 2; k <= median + 2 && k < 32; k++) {
 		uint64_t bits = 0;
 		for (unsigned length = 0; length <= longest; length++)
 			if (counts[length])
@@ -97,7 +100,7 @@ static unsigned column_choose(const uint64_t *values, const uint8_t *hints, size
 		if (hints)
 			distance += (int64_t)length - hints[i];
 	}
-	unsigned fixed = column_choose_fixed(counts, &fixed_bits);
+	unsigned fixed = column_choose_fixed(counts, n, &fixed_bits);
 	if (!hints)
 		return fixed;
 	int64_t mean = distance / (int64_t)n - 1 + COLUMN_SHIFT;
