@@ -172,13 +172,13 @@ static void recorder_harden(struct recorder *r)
 	struct rlimit lock = { 0 };
 	int future = 0;
 
-	if (setpriority(PRIO_PROCESS, 0, -20) < 0)
+	errno = 0;
+	if (getpriority(PRIO_PROCESS, 0) > -20 && setpriority(PRIO_PROCESS, 0, -20) < 0)
 		recorder_tell(r, EVENT_INFO, "recorder-no-priority",
 			      "no right to a higher priority (CAP_SYS_NICE): ticks may be late "
 			      "under load");
 	/* with a limit, locking what comes later would make it fail */
-	if (geteuid() == 0 ||
-	    (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY))
+	if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY)
 		future = MCL_FUTURE;
 	if (mlockall(MCL_CURRENT | future) < 0)
 		recorder_tell(
