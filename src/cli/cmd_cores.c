@@ -7,6 +7,8 @@
 #include "auto.h"
 #include "captured.h"
 #include "commands.h"
+#include "rec_cpu.h"
+#include "stream.h"
 #include "timefmt.h"
 #include "view_cores.h"
 
@@ -182,6 +184,86 @@ static int cores_captured(struct cores_run *c, const struct root *root, struct e
 	return r;
 }
 
+/* The stream's tick goes with its next call: keep the cores and clocks. */
+static int cores_keep(struct tick *to, const struct tick *from)
+{
+	tick_clear(to);
+	to->real_ns = from->real_ns;
+	to->mono_ns = from->mono_ns;
+	to->boot_ns = from->boot_ns;
+	for (size_t i = 0; i < from->rows[REC_CPU].len; i++) {
+		struct rec_cpu *row = tick_add_row(to, REC_CPU);
+		if (!row)
+			return -ENOMEM;
+		*row = *TICK_ROW(from, REC_CPU, rec_cpu, i);
+	}
+	return 0;
+}
+
+static int cores_play(struct cores_run *c, struct stream *stream, uint64_t count, struct err *err)
+{
+	AUTO_TICK struct tick before = { 0 };
+	struct stream_item item;
+	bool first = true;
+
+	while (!cores_stop && (!count || c->samples < count)) {
+		int r = stream_next(stream, &item, err);
+		if (r <= 0)
+			return r;
+		if (!item.tick)
+			continue;
+		r = first ? 0 : cores_feed(c, &before, item.tick, err);
+		if (r >= 0)
+			r = cores_keep(&before, item.tick);
+		if (r < 0)
+			return r;
+		first = false;
+	}
+	return 0;
+}
+
+/* What the recording lost is said, not smoothed over. */
+static void cores_tell_losses(const struct stream *stream)
+{
+	const struct store_losses *losses = stream_losses(stream);
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+
+	if (!losses)
+		return;
+	vec_foreach (&losses->list, it)
+		fprintf(stderr, "zscope: lost %s to %s: %s\n", timefmt_local(from, it->from_ns),
+			timefmt_local(to, it->to_ns), it->why);
+}
+
+static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
+{
+	const char *dir = c->in->common.store ? c->in->common.store : STORE_DEFAULT;
+	uint64_t from, to;
+	struct stream *stream;
+
+	int r = stream_open_store(dir, &stream, err);
+	if (r < 0)
+		return r;
+	r = stream_span(stream, &from, &to, err);
+	if (r == 0)
+		r = command_window(c->in, from, to, &from, &to, err);
+	if (r == 0)
+		r = stream_seek(stream, from, to, STREAM_TICKS | STREAM_LEAD, err);
+	if (r == 0)
+		r = cores_play(c, stream, count, err);
+	if (r == 0)
+		cores_tell_losses(stream);
+	if (r == 0 && !c->samples && !cores_stop)
+		r = err_set(err, -ENODATA, "%s: no second of this window can be shown", dir);
+	stream_close(stream);
+	return r;
+}
+
+static bool cores_wants_recording(const struct common *c)
+{
+	return c->store || c->at.set || c->from.set || c->to.set || c->length.set;
+}
+
 static int cores_run(struct invocation *in, struct err *err)
 {
 	const struct cores_options *o = in->options;
@@ -200,7 +282,9 @@ static int cores_run(struct invocation *in, struct err *err)
 	envelope_read(&root, &c.envelope);
 	signal(SIGINT, cores_on_signal);
 	signal(SIGTERM, cores_on_signal);
-	if (root.live)
+	if (cores_wants_recording(&in->common))
+		r = cores_recorded(&c, o->count.value, err);
+	else if (root.live)
 		r = cores_live(&c, &root, o->count.value, interval, err);
 	else
 		r = cores_captured(&c, &root, err);
