@@ -193,7 +193,8 @@ static int measure_throttling(const struct health_input *in, double *ret, char *
 {
 	const struct rate_quota *worst = NULL;
 
-	if (!in->rates)
+	const struct rec_cgroups *c = health_cgroups(in, REC_CGROUPS_MODE);
+	if (!in->rates || !c || !c->mode)
 		return -ENODATA;
 	vec_foreach (&in->rates->quotas, it)
 		if (!worst || it->throttled_percent > worst->throttled_percent)
@@ -319,6 +320,7 @@ static int health_measure(const struct health_check *c, const struct health_inpu
 int health_judge(const struct health_input *in, struct health_result *ret)
 {
 	struct health_result result = { .level = HEALTH_UNKNOWN };
+	size_t unknown = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
 		struct health_line line = { .check = &checks[i], .level = HEALTH_UNKNOWN };
@@ -330,11 +332,15 @@ int health_judge(const struct health_input *in, struct health_result *ret)
 			if (result.level == HEALTH_UNKNOWN || line.level > result.level)
 				result.level = line.level;
 		}
+		unknown += line.level == HEALTH_UNKNOWN;
 		if (!vec_push(&result.lines, line)) {
 			health_result_free(&result);
 			return -ENOMEM;
 		}
 	}
+	/* few green lights in the dark are no clean bill of health */
+	if (result.level == HEALTH_GREEN && unknown * 2 > result.lines.len)
+		result.level = HEALTH_UNKNOWN;
 	*ret = result;
 	return 0;
 }

@@ -54,7 +54,7 @@ struct health_line {
 
 struct health_result {
 	VEC(struct health_line) lines; /* in the table's order */
-	enum health_level level;       /* the worst; HEALTH_UNKNOWN = nothing could be told */
+	enum health_level level;       /* the worst; HEALTH_UNKNOWN = most could not be told */
 };
 
 int health_judge(const struct health_input *in, struct health_result *ret);

@@ -430,6 +430,8 @@ static void capture_reading(struct capture *c, struct unknowns *unknowns)
 {
 	if (c->root->live)
 		capture_clock(c);
+	else
+		(void)capture_file(c, CAPTURED_CLOCK);
 	capture_fixed(c, unknowns);
 	capture_network(c);
 	(void)root_list(c->root, "sys/class/net", capture_interface, c, NULL);
@@ -444,6 +446,7 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 	struct capture c = {
 		.root = root, .prefix = "", .tar = ret_tar, .time_s = clock_real_ns() / NS_PER_S
 	};
+	AUTO_ROOT struct root earlier = { .fd = -1 };
 	uint64_t start = clock_mono_ns();
 
 	if (root->live) {
@@ -454,8 +457,13 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 		struct timespec ts = { (time_t)(rest / NS_PER_S), (long)(rest % NS_PER_S) };
 		while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 			;
-		c.prefix = "";
+	} else if (captured_before(root, &earlier) == 0) {
+		c.prefix = CAPTURED_BEFORE "/";
+		c.root = &earlier; /* a capture of a capture */
+		capture_reading(&c, NULL);
 	}
+	c.prefix = "";
+	c.root = root;
 	capture_reading(&c, unknowns);
 	capture_units(&c);
 	capture_kmsg(&c, unknowns);

@@ -12,7 +12,8 @@ struct capture_stats {
 	uint64_t files, dirs, bytes;
 };
 
-/* Two readings, interval_ns apart, of a live host; one of any other tree. */
+/* Two readings, interval_ns apart, of a live host; of any other tree what
+ * it holds. */
 int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *ret_tar,
 		    struct capture_stats *ret_stats, struct unknowns *unknowns, struct err *err);
 /* Pure: what is left of a unit file. */

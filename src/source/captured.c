@@ -54,8 +54,7 @@ static int captured_read(const struct root *root, const struct tick_source_optio
 	return 0;
 }
 
-/* The tree inside the tree; -ENOENT when there is none. */
-static int captured_before(const struct root *root, struct root *ret)
+int captured_before(const struct root *root, struct root *ret)
 {
 	int fd = root_open_dir(root, CAPTURED_BEFORE, 0, NULL);
 

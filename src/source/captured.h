@@ -15,6 +15,8 @@
 
 /* Pure: the clocks of a reading. */
 int captured_clock_parse(const char *text, struct tick *ret, struct err *err);
+/* The earlier reading as a tree of its own; -ENOENT when there is none. */
+int captured_before(const struct root *root, struct root *ret);
 /* Two ticks: of a live host interval_ns apart, of a captured one those that it holds. Returns 1, or
  * 0 when the tree holds only one reading (then *before is empty); the missing one is named. */
 int captured_pair(const struct root *root, const struct tick_source_options *options,

@@ -91,7 +91,10 @@ void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const 
 	row->mode = offer->mode;
 	row->memory = offer->memory;
 	row->have = REC_CGROUPS_MODE | REC_CGROUPS_MEMORY;
-	int r = reread_text(&c->proc_cgroups, text, &err);
+	int r = c->proc_cgroups.fd >= 0 ? 0
+					: reread_open(&c->proc_cgroups, root, "proc/cgroups", &err);
+	if (r == 0)
+		r = reread_text(&c->proc_cgroups, text, &err);
 	if (r == 0)
 		r = proc_cgroups_parse(buf_str(text), row, &err);
 	if (r < 0 && offer->memory != CGROUP_MEMORY_V2)

@@ -1,0 +1,51 @@
+#!/bin/bash
+# Bad input: one clear line on stderr that says what to do, exit status 2, nothing on stdout, no crash.
+set -u
+zscope=$(realpath "$2")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 1
+status=0
+
+refuses() { # refuses TEXT COMMAND...
+	local text=$1
+	shift
+	"$@" >out 2>err </dev/null
+	local r=$?
+	if [ $r -ne 2 ] || [ -s out ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -qF -- "$text" err; then
+		echo "FAILED: $* (status $r)"
+		cat out err
+		status=1
+	fi
+}
+
+mkdir empty
+: >nothing.tar.zst
+head -c 3000 /dev/urandom >junk.tar.zst
+printf '\x28\xb5\x2f\xfd\x00\x00' >cut.tar.zst
+refuses "unknown command 'chekc'" "$zscope" chekc
+refuses "unknown option '--frmat'" "$zscope" check --frmat nagios
+refuses "--format takes one of" "$zscope" check --format xml
+refuses "--format needs" "$zscope" check --format
+refuses "unexpected argument 'now'" "$zscope" check now
+refuses "/does/not/exist" "$zscope" check --root /does/not/exist
+refuses "/does/not/exist" "$zscope" cores --root /does/not/exist
+refuses "proc/stat" "$zscope" cores --root empty
+refuses "junk.tar.zst" "$zscope" check --root junk.tar.zst
+refuses "cut.tar.zst" "$zscope" check --root cut.tar.zst
+refuses "--count" "$zscope" cores --count many
+refuses "--count" "$zscope" cores --count 0
+refuses "--interval" "$zscope" cores --interval 1ns
+refuses "--interval" "$zscope" cores --interval soon
+refuses "--at" "$zscope" cores --at yesterday-ish
+refuses "nowhere" "$zscope" cores --store nowhere --at 10:00
+refuses "empty" "$zscope" cores --store empty --at 10:00
+: >taken
+refuses "taken: File exists" "$zscope" capture --interval 10ms -o taken
+refuses "no/such/dir" "$zscope" capture --interval 10ms -o no/such/dir/x
+if [ -e /dev/full ]; then
+	"$zscope" check --interval 10ms >/dev/full 2>err && status=1
+	grep -q "No space left" err || { echo "FAILED: a full disk goes unnoticed"; status=1; }
+fi
+[ -z "$(ls -d /tmp/zscope-root-* 2>/dev/null)" ] || echo "note: other captures are being looked at"
+exit $status

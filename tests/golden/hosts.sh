@@ -1,0 +1,70 @@
+#!/bin/bash
+# check and cores on invented hosts: text, JSON and exit status, byte by byte.
+# UPDATE=1 tests/golden/hosts.sh SOURCE ZSCOPE writes what is expected; read the difference before you commit it.
+set -u
+source=$1
+zscope=$(realpath "$2")
+expect=$source/tests/golden/expect
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+python3 "$source/tests/golden/make_hosts.py" "$tmp/hosts" || exit 1
+cd "$tmp/hosts" || exit 1
+export TZ=UTC LC_ALL=C.UTF-8
+unset NO_COLOR
+status=0
+
+pretty() {
+	python3 -c 'import json, sys
+for line in sys.stdin:
+    value = json.loads(line)
+    for key, item in value.items():
+        rows = item if isinstance(item, list) else [item]
+        for row in rows:
+            print(key, json.dumps(row))' || echo "NO JSON"
+}
+
+compare() { # compare NAME COMMAND...
+	local name=$1
+	shift
+	{
+		"$@" >"$tmp/out" 2>"$tmp/err"
+		local r=$?
+		case $name in
+		*.json) pretty <"$tmp/out" ;; # fails on anything that is no JSON, control bytes included
+		*) cat "$tmp/out" ;;
+		esac
+		echo "exit $r"
+		sed 's/^/stderr: /' "$tmp/err"
+	} >"$tmp/$name"
+	if [ -n "${UPDATE:-}" ]; then
+		cp "$tmp/$name" "$expect/$name"
+	elif ! diff -u "$expect/$name" "$tmp/$name"; then
+		echo "FAILED $name: $*"
+		status=1
+	fi
+	# whatever a name holds, no control byte but newline reaches the output
+	if LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]' "$tmp/$name"; then
+		echo "FAILED $name: control bytes in the output"
+		status=1
+	fi
+}
+
+for host in v1-96 v2 hybrid container hostile broken empty; do
+	compare "check-$host.txt" "$zscope" check --root "$host"
+	compare "check-$host.json" "$zscope" check --json --root "$host"
+	compare "cores-$host.txt" "$zscope" cores --root "$host"
+	compare "cores-$host.json" "$zscope" cores --json --root "$host"
+done
+compare hot-v1-96.txt "$zscope" cores --hot --root v1-96
+compare hot-v1-96.json "$zscope" cores --hot --json --root v1-96
+compare hot-hybrid.txt "$zscope" cores --hot --root hybrid
+compare nagios-v1-96.txt "$zscope" check --format nagios --root v1-96
+compare nagios-hybrid.txt "$zscope" check --format nagios --root hybrid
+compare nagios-empty.txt "$zscope" check --format nagios --root empty
+compare npd-v1-96.txt "$zscope" check --format npd --root v1-96
+compare npd-hybrid.txt "$zscope" check --format npd --root hybrid
+
+# a host travels as one file and gives the same answer
+"$zscope" capture --root v1-96 -o "$tmp/v1-96.tar.zst" >/dev/null || status=1
+compare check-v1-96.json "$zscope" check --json --root "$tmp/v1-96.tar.zst"
+exit $status
