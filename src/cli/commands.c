@@ -15,6 +15,7 @@ static const struct command *const table[] = {
 	&cmd_why,
 	&cmd_cores,
 	&cmd_record,
+	&cmd_flame,
 	&cmd_lab,
 	&cmd_export,
 	&cmd_events,

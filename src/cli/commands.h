@@ -12,6 +12,7 @@ extern const struct command cmd_events;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
 extern const struct command cmd_record;
+extern const struct command cmd_flame;
 extern const struct command cmd_undo;
 extern const struct command cmd_metrics;
 extern const struct command cmd_serve;

@@ -300,8 +300,13 @@ static void take_cgroup(struct symbolizer *s, struct symbol_job *job)
 {
 	struct process *p = process_table_get(&s->processes, job->pid);
 
-	if (job->status < 0)
+	if (job->status < 0) { /* gone: born in its parent's cgroup, and rarely moved */
+		const struct process *parent =
+			p ? process_table_get(&s->processes, p->parent) : NULL;
+		if (parent && parent->cgroup && !p->cgroup)
+			p->cgroup = strdup(parent->cgroup);
 		return;
+	}
 	if (p && !p->cgroup)
 		p->cgroup = pick_cgroup(buf_str(&job->maps_text));
 	uint64_t *slot =
