@@ -13,6 +13,7 @@ static const struct command *const table[] = {
 	&cmd_check,
 	&cmd_zombies,
 	&cmd_why,
+	&cmd_audit,
 	&cmd_cores,
 	&cmd_record,
 	&cmd_flame,

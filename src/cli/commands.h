@@ -3,6 +3,7 @@
 
 #include "command.h"
 
+extern const struct command cmd_audit;
 extern const struct command cmd_fix;
 extern const struct command cmd_capture;
 extern const struct command cmd_check;

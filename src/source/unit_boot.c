@@ -245,19 +245,16 @@ static void boot_follow(struct boot *b, const char *name)
 static void boot_generated(struct boot *b)
 {
 	struct unit_tree *t = b->tree;
-	static const struct {
-		const char *path, *text;
-	} inputs[] = {
-		{ "etc/fstab", "/etc/fstab: mount and swap units are generated at boot" },
-		{ "etc/crypttab",
-		  "/etc/crypttab: systemd-cryptsetup@ units are generated at boot" },
-		{ "etc/rc.local", "/etc/rc.local: rc-local.service is generated at boot" },
-		{ "etc/init.d", "/etc/init.d: units of SysV scripts are generated at boot" },
+	static const struct unit_generated inputs[] = {
+		{ "etc/fstab", "mount and swap units are generated at boot" },
+		{ "etc/crypttab", "systemd-cryptsetup@ units are generated at boot" },
+		{ "etc/rc.local", "rc-local.service is generated at boot" },
+		{ "etc/init.d", "units of SysV scripts are generated at boot" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(inputs); i++)
 		if (root_exists(t->root, inputs[i].path))
-			(void)!vec_push(&b->plan->generated, inputs[i].text);
+			(void)!vec_push(&b->plan->generated, inputs[i]);
 }
 
 static int boot_compare(const void *a, const void *b)

@@ -15,12 +15,17 @@ struct unit_boot {
 	const char *pulled_by;      /* unit that starts it, NULL = default.target itself */
 };
 
+/* Generators do not run on an image: what they will read, and what that makes. */
+struct unit_generated {
+	const char *path, *makes;
+};
+
 struct unit_boot_plan {
 	struct arena arena;
 	VEC(struct unit_boot) units; /* sorted by name; instances and aliases too */
 	struct map_str by_name;      /* → index into units */
-	VEC(const char *) generated; /* "/etc/fstab: mount units are generated at boot" ... */
-	bool first_boot;             /* presets will be applied */
+	VEC(struct unit_generated) generated;
+	bool first_boot; /* presets will be applied */
 	const char *default_target;
 };
 

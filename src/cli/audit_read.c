@@ -1,0 +1,172 @@
+#include "audit_read.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "auto.h"
+#include "docker_api.h"
+#include "journal.h"
+#include "sock_diag.h"
+#include "text.h"
+#include "unit_describe.h"
+#include "units_dbus.h"
+#include "zombies.h"
+
+#define AUDIT_OWN_KNOWLEDGE "etc/zombiescope/agents.tsv"
+
+static int audit_read_knowledge(const struct root *root, const char *file, struct agents *ret,
+				struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	int r = 0;
+
+	if (file) {
+		/* the user's file is a file of this host, whatever tree is looked at */
+		AUTO_ROOT struct root here = { .fd = -1 };
+		char *full = *file == '/' ? strdup(file) : realpath(file, NULL);
+		r = root_open(NULL, &here, err);
+		if (r == 0)
+			r = full ? root_read(&here, full, AGENTS_FILE_CAP, &text, err)
+				 : err_path(err, -errno, file);
+		free(full);
+		if (r < 0)
+			return r;
+	} else if (root_read(root, AUDIT_OWN_KNOWLEDGE, AGENTS_FILE_CAP, &text, NULL) < 0) {
+		buf_clear(&text);
+	}
+	if (text.len)
+		r = agents_parse(buf_str(&text), text.len, ret, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", file ? file : "/" AUDIT_OWN_KNOWLEDGE);
+	return agents_builtin(ret, err);
+}
+
+static bool audit_wants(void *arg, const char *name)
+{
+	return agents_next(arg, name, NULL) != NULL;
+}
+
+static void audit_read_manager(struct audit_read *a)
+{
+	struct units_bus *bus = NULL;
+	struct err err = { 0 };
+	int r = units_bus_open(&bus, &err);
+
+	if (r == 0)
+		r = units_bus_sweep(bus, audit_wants, &a->agents, &a->set, &err);
+	units_bus_close(bus);
+	if (r < 0) {
+		unknowns_add(&a->set.unknowns, "systemd", "%s", err.text);
+		a->set.units.len = 0;
+		/* a hanging manager would hang systemctl too */
+		if (r == -ETIMEDOUT || units_show_read(&a->set, &err) < 0)
+			a->partial = true;
+	}
+	if (a->partial)
+		return;
+	if (journal_read(&a->set, &err) < 0)
+		unknowns_add(&a->set.unknowns, "journal", "%s", err.text);
+}
+
+/* Known units that are enabled but not loaded are no part of the manager's list. */
+static int audit_add_file(void *arg, const char *name)
+{
+	struct audit_read *a = arg;
+
+	if (!agents_next(&a->agents, name, NULL) || rec_units_find(&a->set, name))
+		return 0;
+	enum unit_file_state state = unit_tree_state(a->tree, name);
+	if (state != UNIT_STATE_ENABLED && state != UNIT_STATE_ENABLED_RUNTIME)
+		return 0;
+	struct rec_unit *u = rec_units_add(&a->set, name);
+	if (u)
+		u->active = "inactive";
+	return 0;
+}
+
+static void audit_read_live(const struct root *root, struct audit_read *a)
+{
+	struct docker_socket sockets[3];
+	struct err err = { 0 };
+
+	if (root_exists(root, "run/systemd/system")) {
+		audit_read_manager(a);
+	} else {
+		unknowns_add(&a->set.unknowns, "units", "pid 1 is not systemd: no unit runs here");
+		a->partial = true;
+	}
+	docker_read(root, &a->set);
+	if (a->set.events.len &&
+	    sock_diag_clients(root, sockets, docker_sockets(sockets), &a->set, &err) < 0)
+		unknowns_add(&a->set.unknowns, "connections to the engine", "%s", err.text);
+	if (!a->tree)
+		return;
+	(void)unit_tree_each(a->tree, audit_add_file, a);
+	vec_foreach (&a->set.units, u)
+		if (!u->file_state || agents_next(&a->agents, u->name, NULL))
+			unit_describe(a->tree, u->name, &a->set, u);
+}
+
+int audit_read_all(const struct root *root, const char *knowledge, struct audit_read *ret,
+		   struct err *err)
+{
+	struct err why = { 0 };
+	int r = audit_read_knowledge(root, knowledge, &ret->agents, err);
+
+	if (r < 0)
+		return r;
+	ret->booted = root->live;
+	r = unit_tree_read(root, &ret->tree, &why);
+	if (r < 0 && !root->live)
+		return err_set(err, r, "%s", why.text);
+	if (r < 0)
+		unknowns_add(&ret->set.unknowns, "unit files", "%s", why.text);
+	if (root->live) {
+		audit_read_live(root, ret);
+	} else {
+		r = unit_describe_all(ret->tree, &ret->set, err);
+		if (r == 0)
+			r = unit_boot_plan(ret->tree, &ret->plan, err);
+		if (r < 0)
+			return r;
+		ret->have_plan = true;
+		vec_foreach (&ret->plan.generated, g)
+			unknowns_add(&ret->set.unknowns, g->path, "%s", g->makes);
+	}
+	if (ret->tree)
+		vec_foreach (&ret->tree->unknowns.list, w)
+			unknowns_add(&ret->set.unknowns, w->what, "%s", w->why);
+	ret->probe = (struct host_probe){
+		.root = root,
+		.tree = ret->tree,
+		.units = root->live ? &ret->set : NULL,
+	};
+	host_probe_shapes(&ret->probe, &ret->shapes);
+	return 0;
+}
+
+void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_ns)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
+	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
+	struct zombies_options options = { 0 };
+	struct census_totals totals = { 0 };
+	struct offer offer;
+
+	if (!root->live || (!a->n_loops && !a->loops.list.len))
+		return;
+	offer_read(root, &offer);
+	if (zombies_read(root, &offer, &options, NULL, &summary, &totals, &unknowns, NULL) < 0)
+		return;
+	vec_foreach (&summary.groups, g)
+		audit_add_zombies(a, g->unit, g->parent, g->count, "zscope zombies", now_ns);
+}
+
+void audit_read_free(struct audit_read *r)
+{
+	rec_units_free(&r->set);
+	unit_tree_free(r->tree);
+	unit_boot_plan_free(&r->plan);
+	agents_free(&r->agents);
+	vec_free(&r->shapes.list);
+}

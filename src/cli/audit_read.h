@@ -1,0 +1,29 @@
+/* Everything that an audit looks at, gathered once: units (live or from files), containers, who is
+ * connected to the engines, the knowledge base, evidence of the host's shape. */
+#pragma once
+
+#include "audit.h"
+#include "host_probe.h"
+#include "root.h"
+#include "unit_tree.h"
+
+struct audit_read {
+	struct rec_unit_set set;
+	struct unit_tree *tree; /* NULL = no unit files were found */
+	struct unit_boot_plan plan;
+	bool have_plan;
+	struct agents agents;
+	struct shape_evidences shapes;
+	struct host_probe probe; /* points into this struct: do not move it */
+	bool booted;             /* a running system, not an image */
+	bool partial;            /* the manager did not answer: a clean bill cannot be given */
+};
+
+/* knowledge: the user's own table, NULL = only /etc/zombiescope/agents.tsv of the tree, if any. */
+int audit_read_all(const struct root *root, const char *knowledge, struct audit_read *ret,
+		   struct err *err);
+/* Zombies by owner, when something loops and a census can be taken. */
+void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_ns);
+void audit_read_free(struct audit_read *r);
+
+#define AUTO_AUDIT_READ __attribute__((cleanup(audit_read_free)))
