@@ -24,6 +24,8 @@ static const struct {
 	int (*collect)(const struct collect_window *w, struct collected *c, struct err *err);
 } collectors[] = {
 	{ "ticks", collect_ticks },
+	{ "profile",
+	  collect_profile }, /* after the ticks: it reads around their saturated stretches */
 };
 
 int collect_facts(const struct collect_window *w, struct collected *ret, struct err *err)

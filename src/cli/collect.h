@@ -26,6 +26,7 @@ void collected_free(struct collected *c);
 
 /* One kind each; they set their bits in facts.have. */
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_profile(const struct collect_window *w, struct collected *c, struct err *err);
 
 /* The unit that a cgroup path belongs to; NULL = none. */
 const char *collect_unit_of(struct collected *c, const char *cgroup);
