@@ -77,13 +77,10 @@ static double rank_test(const struct metric *m)
 	return z <= 0 ? 1 : erfc(z / sqrt(2));
 }
 
-/* Rare events (resets, saturated seconds) have median 0 on both sides: then the means decide. */
-static double centre(const double *values, size_t n, double median)
+static double mean_of(const double *values, size_t n)
 {
 	double sum = 0;
 
-	if (median != 0)
-		return median;
 	for (size_t i = 0; i < n; i++)
 		sum += values[i];
 	return sum / (double)n;
@@ -101,8 +98,13 @@ void compare_metric(struct metric *m)
 	m->median_before = median_of(m->before, m->n_before, scratch);
 	m->median_after = median_of(m->after, m->n_after, scratch);
 	m->p = rank_test(m);
-	double before = centre(m->before, m->n_before, m->median_before);
-	double after = centre(m->after, m->n_after, m->median_after);
+	m->mean_before = mean_of(m->before, m->n_before);
+	m->mean_after = mean_of(m->after, m->n_after);
+	/* Rare events (resets, saturated seconds) have median 0 on both sides: then the means
+	 * decide. */
+	bool rare = m->median_before == 0 && m->median_after == 0;
+	double before = rare ? m->mean_before : m->median_before;
+	double after = rare ? m->mean_after : m->median_after;
 	if (m->p > compare_p_limit || fabs(after - before) < m->least_change)
 		m->outcome = OUTCOME_UNCHANGED;
 	else if (after > before)
@@ -120,7 +122,7 @@ enum outcome compare_all(const struct metric *metrics, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		count[metrics[i].outcome]++;
 		still_sick |= metrics[i].outcome == OUTCOME_UNCHANGED &&
-			      metrics[i].median_after >= metrics[i].sick_from;
+			      metrics[i].mean_after >= metrics[i].sick_from;
 	}
 	if (count[OUTCOME_WORSE])
 		return OUTCOME_WORSE;

@@ -21,6 +21,7 @@ struct metric {
 	size_t n_before, n_after;
 	/* Results */
 	double median_before, median_after;
+	double mean_before, mean_after;
 	double p; /* two-sided p of the Mann-Whitney test; 1 when it could not be made */
 	enum outcome outcome;
 };

@@ -8,6 +8,7 @@
 /* clang-format off */
 static const struct command *const table[] = {
 	&cmd_fix,
+	&cmd_validate,
 	&cmd_undo,
 	&cmd_capture,
 	&cmd_check,

@@ -17,6 +17,7 @@ extern const struct command cmd_flame;
 extern const struct command cmd_undo;
 extern const struct command cmd_metrics;
 extern const struct command cmd_serve;
+extern const struct command cmd_validate;
 extern const struct command cmd_version;
 extern const struct command cmd_zombies;
 extern const struct command cmd_why;
