@@ -1,14 +1,9 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api.h"
-#include "auto.h"
 #include "commands.h"
 #include "metrics.h"
+#include "whole_file.h"
 
 struct metrics_cli {
 	const char *textfile;
@@ -21,36 +16,6 @@ static const struct option options[] = {
 	OPTION(metrics_cli, openmetrics, "openmetrics", 0, OPTION_FLAG, NULL,
 	       "OpenMetrics instead of the Prometheus text format"),
 };
-
-/* A reader sees the old file or the new one, never a part. */
-static int write_whole(const char *path, const struct buf *text, struct err *err)
-{
-	AUTO_BUF struct buf temporary = { 0 };
-	size_t done = 0;
-
-	buf_addf(&temporary, "%s.%d.tmp", path, (int)getpid());
-	AUTO_CLOSE int fd =
-		open(buf_str(&temporary), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return err_path(err, -errno, buf_str(&temporary));
-	while (done < text->len) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			int code = -errno;
-			unlink(buf_str(&temporary));
-			return err_path(err, code, path);
-		}
-		done += (size_t)n;
-	}
-	if (rename(buf_str(&temporary), path) < 0) {
-		int code = -errno;
-		unlink(buf_str(&temporary));
-		return err_path(err, code, path);
-	}
-	return 0;
-}
 
 static int metrics_run(struct invocation *in, struct err *err)
 {
@@ -65,7 +30,7 @@ static int metrics_run(struct invocation *in, struct err *err)
 		return r;
 	r = api_metrics(api, &request, &answer, err);
 	if (r >= 0 && cli->textfile)
-		r = write_whole(cli->textfile, &answer.body, err);
+		r = whole_file_write(cli->textfile, 0644, &answer.body, err);
 	else if (r >= 0)
 		fputs(buf_str(&answer.body), stdout);
 	buf_free(&answer.body);

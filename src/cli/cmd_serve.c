@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "commands.h"
+#include "serve_extra.h"
 #include "text.h"
 
 struct serve_cli {
@@ -77,6 +78,7 @@ static int serve_run(struct invocation *in, struct err *err)
 	r = api_open(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
 	if (r < 0)
 		return r;
+	api->extra = serve_extra;
 	http.handler = api_handle;
 	http.arg = api;
 	r = http_server_start(&http, &server, err);

@@ -22,6 +22,7 @@ static const struct command *const table[] = {
 	&cmd_export,
 	&cmd_events,
 	&cmd_metrics,
+	&cmd_report,
 	&cmd_serve,
 	&cmd_version,
 	&cmd_generate,

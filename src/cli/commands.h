@@ -16,6 +16,7 @@ extern const struct command cmd_record;
 extern const struct command cmd_flame;
 extern const struct command cmd_undo;
 extern const struct command cmd_metrics;
+extern const struct command cmd_report;
 extern const struct command cmd_serve;
 extern const struct command cmd_validate;
 extern const struct command cmd_version;

@@ -15,7 +15,8 @@ static const struct {
 } endpoints[] = {
 	{ "/api/v1/cores", api_cores, true },       { "/api/v1/events", api_events, true },
 	{ "/api/v1/overview", api_overview, true }, { "/api/v1/status", api_status, false },
-	{ "/metrics", api_metrics, false },
+	{ "/api/v1/units", api_units, true },       { "/api/v1/why", api_why, true },
+	{ "/api/v1/zombies", api_zombies, true },   { "/metrics", api_metrics, false },
 };
 
 static void wait_loaded(struct api *api)

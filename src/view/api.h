@@ -22,8 +22,18 @@ enum {
 	API_MOST_DEEP = 2,       /* questions that read the store at the same time */
 };
 
+/* Answers that are made in the layer above: each adds the contract's members to an open object.
+ * NULL = not served. */
+struct api_extra {
+	int (*why)(const char *store, uint64_t from_ns, uint64_t to_ns, struct json *j,
+		   struct err *err);
+	int (*units)(const char *store, uint64_t from_ns, uint64_t to_ns, struct json *j,
+		     struct err *err);
+};
+
 struct api {
 	char store[4096];
+	struct api_extra extra;
 	struct envelope envelope;
 	pthread_mutex_t lock; /* over everything below */
 	pthread_cond_t wake;
@@ -41,6 +51,7 @@ struct api {
 	struct err gone; /* code != 0: the store cannot be read just now */
 	VEC(struct store_loss) losses;
 	unsigned deep;
+	struct buf census;     /* the newest FRAME_CENSUS */
 	struct buf metrics[2]; /* plain, OpenMetrics: as of metrics_at */
 	uint64_t metrics_at;
 };
@@ -82,5 +93,15 @@ int api_cores(struct api *api, const struct http_request *q, struct http_answer 
 	      struct err *err);
 int api_events(struct api *api, const struct http_request *q, struct http_answer *a,
 	       struct err *err);
+int api_heat(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);
+int api_flame(struct api *api, const struct http_request *q, struct http_answer *a,
+	      struct err *err);
+int api_cores_at(struct api *api, const struct http_request *q, struct http_answer *a,
+		 struct err *err);
+int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
+		struct err *err);
+int api_why(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);
+int api_units(struct api *api, const struct http_request *q, struct http_answer *a,
+	      struct err *err);
 int api_metrics(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err);

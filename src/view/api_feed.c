@@ -17,7 +17,7 @@ enum {
 
 #define FEED_KINDS                                                               \
 	(FRAME_BIT(FRAME_KEY) | FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_EVENT) | \
-	 FRAME_BIT(FRAME_TOTALS))
+	 FRAME_BIT(FRAME_TOTALS) | FRAME_BIT(FRAME_CENSUS))
 
 struct feed {
 	struct api *api;
@@ -109,6 +109,14 @@ static void feed_totals(struct feed *f, const struct frame *frame)
 	pthread_mutex_unlock(&f->api->lock);
 }
 
+static void feed_census(struct feed *f, const struct frame *frame)
+{
+	pthread_mutex_lock(&f->api->lock);
+	buf_clear(&f->api->census);
+	buf_add(&f->api->census, frame->payload, frame->len);
+	pthread_mutex_unlock(&f->api->lock);
+}
+
 static void forget_seen(struct feed *f)
 {
 	uint64_t before = f->last_tick_ns > 2 * BEHIND_S * NS_PER_S
@@ -163,6 +171,8 @@ static int feed_frames(struct feed *f, struct err *err)
 			feed_event(f, &frame);
 		else if (frame.kind == FRAME_TOTALS)
 			feed_totals(f, &frame);
+		else if (frame.kind == FRAME_CENSUS)
+			feed_census(f, &frame);
 	}
 	keep_losses(f);
 	forget_seen(f);
@@ -361,6 +371,7 @@ void api_close(struct api *api)
 	vec_free(&api->events);
 	vec_free(&api->losses);
 	tick_free(&api->last);
+	buf_free(&api->census);
 	buf_free(&api->metrics[0]);
 	buf_free(&api->metrics[1]);
 	pthread_mutex_destroy(&api->lock);

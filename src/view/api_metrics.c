@@ -4,7 +4,26 @@
 
 #include "api.h"
 #include "auto.h"
+#include "census_summary.h"
 #include "metrics.h"
+
+/* Zombies by owner, from the newest census. The names live in *summary. */
+static size_t owners_of(struct api *api, struct census_summary *summary, struct metrics_owner *ret,
+			size_t most)
+{
+	size_t n = 0;
+
+	if (!api->census.len ||
+	    census_summary_decode(api->census.data, api->census.len, summary) < 0)
+		return 0;
+	vec_foreach (&summary->groups, g)
+		if (n < most)
+			ret[n++] = (struct metrics_owner){ .owner = g->owner,
+							   .kind = owner_kind_name(g->kind),
+							   .count = g->count,
+							   .bytes = g->bytes };
+	return n;
+}
 
 int api_metrics(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err)
@@ -22,6 +41,10 @@ int api_metrics(struct api *api, const struct http_request *q, struct http_answe
 		.losses = api->losses.len,
 	};
 	if (!api->metrics[open].len || api->metrics_at != api->to_ns || api->gone.code) {
+		AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
+		struct metrics_owner owners[256];
+		in.owners = owners;
+		in.n_owners = owners_of(api, &summary, owners, ARRAY_LEN(owners));
 		if (api->metrics_at != api->to_ns)
 			buf_clear(&api->metrics[!open]);
 		buf_clear(&api->metrics[open]);

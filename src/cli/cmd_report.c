@@ -1,0 +1,71 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto.h"
+#include "commands.h"
+#include "report.h"
+#include "serve_extra.h"
+#include "whole_file.h"
+
+struct report_cli {
+	const char *output;
+	struct option_number cpu;
+};
+
+static const struct option options[] = {
+	OPTION(report_cli, output, "output", 'o', OPTION_TEXT, "FILE",
+	       "where to write (default: zscope-report.html; - for stdout)"),
+	OPTION(report_cli, cpu, "cpu", 0, OPTION_NUMBER, "N",
+	       "whose flame graph (default: the hottest core of the incident)"),
+};
+
+static int report_run(struct invocation *in, struct err *err)
+{
+	const struct report_cli *cli = in->options;
+	const char *path = cli->output ? cli->output : "zscope-report.html";
+	struct report_options o = { .by_cpu = cli->cpu.set, .cpu = (uint32_t)cli->cpu.value };
+	AUTO_BUF struct buf out = { 0 };
+	struct api *api = NULL;
+	int r = api_open_once(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
+
+	if (r < 0)
+		return r;
+	api->extra = serve_extra;
+	/* --at names the moment in focus, --from and --to what is shown around it */
+	if (in->common.from.set)
+		o.from_ns = in->common.from.value;
+	if (in->common.to.set)
+		o.to_ns = in->common.to.value;
+	if (in->common.at.set)
+		o.at_ns = in->common.at.value;
+	r = report_write(api, &o, &out, err);
+	if (r >= 0 && strcmp(path, "-") == 0)
+		fwrite(out.data, 1, out.len, stdout);
+	else if (r >= 0)
+		r = whole_file_write(path, 0600, &out, err);
+	if (r >= 0 && strcmp(path, "-") != 0)
+		fprintf(stderr, "%s: %zu KiB\n", path, out.len / 1024);
+	api_close(api);
+	return r < 0 ? r : STATUS_OK;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "write one self-contained HTML file for the ticket",
+	.arguments = "",
+	.description =
+		"Writes one HTML file that opens from disk without network: verdict, chain and "
+		"evidence, resets, timeline, every core, heat map and flame graph of the incident, "
+		"zombies, what was unknown. The data lies inside as inert JSON; at most 5 MB; it "
+		"prints well.\n"
+		"The incident is the last critical event of the window, else its hottest second; "
+		"--at names another moment.",
+	.examples = "zscope report\nzscope report --at 03:12:07 -o incident.html\nzscope report "
+		    "--from -30m --to now -o - | gzip > report.html.gz\n",
+	.common = COMMON_STORE | COMMON_WINDOW,
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.options_size = sizeof(struct report_cli),
+	.run = report_run,
+};
