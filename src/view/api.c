@@ -13,10 +13,12 @@ static const struct {
 		   struct err *err);
 	bool needs_recording; /* 410 while the store is gone, 404 while it is empty */
 } endpoints[] = {
-	{ "/api/v1/cores", api_cores, true },       { "/api/v1/events", api_events, true },
-	{ "/api/v1/overview", api_overview, true }, { "/api/v1/status", api_status, false },
-	{ "/api/v1/units", api_units, true },       { "/api/v1/why", api_why, true },
-	{ "/api/v1/zombies", api_zombies, true },   { "/metrics", api_metrics, false },
+	{ "/api/v1/cores", api_cores, true },    { "/api/v1/cores/at", api_cores_at, true },
+	{ "/api/v1/events", api_events, true },  { "/api/v1/flame", api_flame, true },
+	{ "/api/v1/heat", api_heat, true },      { "/api/v1/overview", api_overview, true },
+	{ "/api/v1/status", api_status, false }, { "/api/v1/units", api_units, true },
+	{ "/api/v1/why", api_why, true },        { "/api/v1/zombies", api_zombies, true },
+	{ "/metrics", api_metrics, false },
 };
 
 static void wait_loaded(struct api *api)

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "auto.h"
+#include "profile_codec.h"
+#include "profile_footer.h"
 #include "rec_cgroups.h"
 #include "rec_cpu.h"
 #include "rec_event.h"
@@ -34,6 +36,10 @@ struct maker {
 	uint64_t cores, seconds, first_s, hot_from, hot_cpu;
 	uint64_t *sys, *usr, *idle;
 	uint64_t random;
+	struct profile profile; /* dictionaries of the whole recording */
+	struct profile_encoder encoder;
+	struct profile_footer footer;
+	uint32_t idle_stacks[64], hot_stacks[8];
 };
 
 static void die(const char *what, const struct err *err)
@@ -187,11 +193,115 @@ static void put_tick(struct maker *m, uint64_t s)
 		die("tick", &err);
 }
 
+static uint32_t stack_of(struct maker *m, const char *const *names, const bool *kernel, size_t n)
+{
+	uint32_t frames[32];
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile_frame f = { .symbol = profile_add_text(&m->profile, names[i]),
+					   .kind = kernel[i] ? PROFILE_KERNEL : PROFILE_USER };
+		f.module = profile_add_module(
+			&m->profile,
+			profile_add_text(&m->profile,
+					 kernel[i] ? "[kernel.kallsyms]" : "/usr/bin/kubelet"),
+			NULL, 0);
+		frames[n - 1 - i] = profile_add_frame(&m->profile, &f);
+	}
+	return profile_add_chain(&m->profile, frames, n);
+}
+
+/* kubelet that walks memory cgroups, and 64 ordinary stacks. */
+static void make_stacks(struct maker *m)
+{
+	static const char *const hot[] = {
+		"runtime.goexit", "cadvisor.housekeeping", "fs.readMemoryStat" HOSTILE,
+		"syscall.read",   "entry_SYSCALL_64",      "do_syscall_64",
+		"ksys_read",      "seq_read_iter",         "memcg_stat_show",
+		"mem_cgroup_iter"
+	};
+	bool kernel[12] = { false, false, false, false, true, true,
+			    true,  true,  true,  true,  true, true };
+	char names[12][40];
+	const char *list[12];
+
+	for (size_t i = 0; i < ARRAY_LEN(m->hot_stacks); i++)
+		m->hot_stacks[i] = stack_of(m, hot, kernel, ARRAY_LEN(hot) - i % 3);
+	memset(kernel, 0, sizeof(kernel));
+	for (unsigned i = 0; i < ARRAY_LEN(m->idle_stacks); i++) {
+		size_t n = 4 + i % 8;
+		for (size_t d = 0; d < n; d++) {
+			snprintf(names[d], sizeof(names[d]), "work_%zu_%u", d,
+				 d < 2 ? 0 : i >> (6 - MIN_OF(d, (size_t)6)));
+			list[d] = names[d];
+		}
+		m->idle_stacks[i] = stack_of(m, list, kernel, n);
+	}
+}
+
+static void put_profile(struct maker *m, uint64_t s)
+{
+	static struct profile_sample samples[20000];
+	struct profile_second second = { .second = m->first_s + s };
+	struct err err = { 0 };
+	size_t n = 0;
+	uint32_t kubelet = profile_add_text(&m->profile, "kubelet" HOSTILE),
+		 worker = profile_add_text(&m->profile, "worker");
+	bool hot = s >= m->hot_from && s < m->hot_from + HOT_S;
+	/* near the incident every sample, else one in eight cores: the file stays small */
+	bool near = s + 120 >= m->hot_from;
+
+	for (uint64_t cpu = 0; cpu < m->cores; cpu++) {
+		unsigned take = hot && cpu == m->hot_cpu ? 97
+				: near || cpu % 8 == 0   ? 2 + chance(m, 14)
+							 : 0;
+		for (unsigned i = 0; i < take && n < ARRAY_LEN(samples); i++) {
+			bool walk = hot && cpu == m->hot_cpu;
+			samples[n++] = (struct profile_sample){
+				.time_ns = (m->first_s + s) * NS_PER_S +
+					   (walk ? i * (NS_PER_S / 97)
+						 : chance(m, 1000000) * UINT64_C(1000)),
+				.weight = 1,
+				.stack =
+					walk ? m->hot_stacks[i % 8] : m->idle_stacks[chance(m, 64)],
+				.comm = walk ? kubelet : worker,
+				.pid = walk ? 4711 : 100 + (uint32_t)cpu,
+				.tid = walk ? 4711 : 100 + (uint32_t)cpu,
+				.cpu = (uint16_t)cpu,
+				.have = PROFILE_HAVE_TIME | PROFILE_HAVE_CPU | PROFILE_HAVE_PID |
+					PROFILE_HAVE_TID,
+			};
+			profile_footer_count(&m->footer, samples[n - 1].time_ns);
+		}
+	}
+	buf_clear(&m->bytes);
+	if (profile_encode_dictionary(&m->encoder, &m->profile, samples, n, &m->bytes) &&
+	    store_writer_append(m->w, FRAME_STACKS, PROFILE_CODEC_VERSION, second.second * NS_PER_S,
+				m->bytes.data, m->bytes.len, &err) < 0)
+		die("stacks", &err);
+	buf_clear(&m->bytes);
+	profile_encode_second(&m->encoder, &m->profile, &second, samples, n, &m->bytes);
+	if (store_writer_append(m->w, FRAME_PROFILE, PROFILE_CODEC_VERSION,
+				second.second * NS_PER_S, m->bytes.data, m->bytes.len, &err) < 0)
+		die("profile", &err);
+}
+
+static int end_segment(void *arg, struct store_writer *w, struct err *err)
+{
+	struct maker *m = arg;
+	AUTO_BUF struct buf bytes = { 0 };
+
+	profile_footer_encode_heat(&bytes, &m->footer);
+	profile_footer_clear(&m->footer);
+	return store_writer_footer_blob(w, FOOTER_HEAT, bytes.data, bytes.len, err);
+}
+
 /* A segment is readable alone: its key is its first tick. */
 static int begin_segment(void *arg, struct store_writer *w, struct err *err)
 {
 	struct maker *m = arg;
 	AUTO_BUF struct buf key = { 0 };
+
+	profile_encoder_reset(&m->encoder);
 
 	if (tick_codec_encode_key(m->codec, &m->tick, &key) < 0)
 		return -1;
@@ -203,7 +313,7 @@ int main(int argc, char **argv)
 {
 	struct maker m = { .random = 88172645463325252u, .codec = tick_codec_new() };
 	struct store_options options = { 0 };
-	struct store_hooks hooks = { .begin = begin_segment, .arg = &m };
+	struct store_hooks hooks = { .begin = begin_segment, .end = end_segment, .arg = &m };
 	struct err err = { 0 };
 	uint64_t end;
 
@@ -215,6 +325,10 @@ int main(int argc, char **argv)
 	end = clock_real_ns() / NS_PER_S;
 	if (argc > 4 && text_u64(argv[4], &end) < 0)
 		return 2;
+	if (profile_init(&m.profile) < 0)
+		return 2;
+	profile_add_event(&m.profile, "cpu-clock");
+	make_stacks(&m);
 	m.first_s = end - m.seconds;
 	m.hot_from = m.seconds - HOT_BEFORE_END_S;
 	m.hot_cpu = m.cores > 5 ? 5 : m.cores - 1;
@@ -226,10 +340,14 @@ int main(int argc, char **argv)
 	for (uint64_t s = 0; s < m.seconds; s++) {
 		put_tick(&m, s);
 		put_events(&m, s);
+		put_profile(&m, s);
 	}
 	store_writer_close(m.w);
 	tick_codec_free(m.codec);
 	tick_free(&m.tick);
+	profile_encoder_reset(&m.encoder);
+	profile_footer_free(&m.footer);
+	profile_free(&m.profile);
 	buf_free(&m.bytes);
 	free(m.sys);
 	free(m.usr);
