@@ -218,7 +218,8 @@ static void recorder_shed(struct recorder *r, uint64_t level, const char *why)
 
 static void recorder_judge_pace(struct recorder *r, uint64_t took_ns, uint64_t missed)
 {
-	if ((missed || took_ns > r->interval_ns / SHED_SHARE) &&
+	/* the first tick opens and measures things: it is no measure itself */
+	if ((missed || (took_ns > r->interval_ns / SHED_SHARE && r->ticks > 1)) &&
 	    r->self.shed_level < RECORDER_MOST_SHED) {
 		recorder_shed(r, r->self.shed_level + 1,
 			      missed ? "ticks were missed" : "a tick took too long");
@@ -340,8 +341,10 @@ static int recorder_wait(struct recorder *r, struct err *err)
 		return err_set(err, -errno, "poll: %s", strerror(errno));
 	if (n <= 0)
 		return 1;
-	if (fds[1].revents)
-		return 0;
+	if (fds[1].revents) {
+		struct signalfd_siginfo taken; /* or it would strike when it is let in again */
+		return read(r->signal_fd, &taken, sizeof(taken)) < 0 && errno == EAGAIN;
+	}
 	for (size_t i = 0; i < r->n_slots; i++)
 		if (fds[2 + i].revents)
 			recorder_ready(r, &r->slots[i]);
