@@ -1,0 +1,264 @@
+#include <dirent.h>
+
+#include "frame_wire.h"
+#include "rec_cpu.h"
+#include "recorder.h"
+#include "segment.h"
+#include "store_fixture.h"
+#include "stream.h"
+#include "tick_codec.h"
+
+/* A recording of two cores: usr of core 0 counts the seconds. The key stands twice, as in record.
+ */
+static void record_seconds(struct fixture *f, unsigned seconds)
+{
+	struct tick_codec *codec = tick_codec_new();
+	AUTO_BUF struct buf key = { 0 };
+	AUTO_TICK struct tick t = { 0 };
+	struct err err;
+
+	fixture_open(f, NULL);
+	for (unsigned i = 0; i < seconds; i++) {
+		AUTO_BUF struct buf bytes = { 0 };
+		CHECK_EQ(store_writer_tick(f->w, &f->clock, &err), 0);
+		tick_clear(&t);
+		t.real_ns = f->clock.real_ns;
+		t.mono_ns = f->clock.mono_ns;
+		t.boot_ns = f->clock.boot_ns;
+		for (uint64_t cpu = 0; cpu < 2; cpu++)
+			*(struct rec_cpu *)tick_add_row(&t, REC_CPU) =
+				(struct rec_cpu){ .have = 3, .cpu = cpu, .usr = cpu ? 7 : i };
+		if (i % 60 == 0) {
+			buf_clear(&key);
+			CHECK_EQ(tick_codec_encode_key(codec, &t, &key), 0);
+		}
+		if (i % 60 == 0 || i % 60 == 10)
+			CHECK_EQ(store_writer_append(f->w, FRAME_KEY, 1, t.real_ns, key.data,
+						     key.len, &err),
+				 0);
+		CHECK_EQ(tick_codec_encode(codec, &t, &bytes), 0);
+		CHECK_EQ(store_writer_append(f->w, FRAME_TICK, 1, t.real_ns, bytes.data, bytes.len,
+					     &err),
+			 0);
+		if (i % 10 == 5) {
+			struct rec_event e = { .time_ns = t.real_ns,
+					       .end_ns = t.real_ns,
+					       .source = EVENT_NOTE,
+					       .count = 1,
+					       .id = "note",
+					       .text = "five" };
+			CHECK_EQ(recorder_put_event(f->w, &e, &err), 0);
+		}
+		fixture_pass(f, NS_PER_S);
+	}
+	fixture_close(f);
+	tick_codec_free(codec);
+}
+
+static uint64_t second_of(const struct stream_item *item)
+{
+	CHECK_EQ(item->tick->rows[REC_CPU].len, 2);
+	CHECK_EQ(TICK_ROW(item->tick, REC_CPU, rec_cpu, 1)->usr, 7);
+	uint64_t s = TICK_ROW(item->tick, REC_CPU, rec_cpu, 0)->usr;
+	CHECK_EQ(item->time_ns, T0 + s * NS_PER_S);
+	return s;
+}
+
+TEST(every_second_with_the_one_before)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct stream_item item;
+	struct stream *s;
+	struct err err;
+
+	record_seconds(&f, 150);
+	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
+	for (uint64_t at = 1; at < 150; at++) {
+		CHECK_EQ(stream_seek(s, T0 + at * NS_PER_S, T0 + (at + 1) * NS_PER_S,
+				     STREAM_TICKS | STREAM_LEAD, &err),
+			 0);
+		CHECK_EQ(stream_next(s, &item, &err), 1);
+		CHECK_EQ(second_of(&item), at - 1);
+		CHECK_EQ(stream_next(s, &item, &err), 1);
+		CHECK_EQ(second_of(&item), at);
+		CHECK_EQ(stream_next(s, &item, &err), 0);
+	}
+	stream_close(s);
+}
+
+static int count_event(void *arg, const struct rec_event *event)
+{
+	CHECK_STR(event->text, "five");
+	++*(unsigned *)arg;
+	return 0;
+}
+
+TEST(events_and_times_outside)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct stream *s;
+	struct err err;
+	unsigned n = 0;
+
+	record_seconds(&f, 150);
+	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
+	CHECK_EQ(stream_each_event(s, T0 + 20 * NS_PER_S, T0 + 100 * NS_PER_S, count_event, &n,
+				   &err),
+		 0);
+	CHECK_EQ(n, 8);
+	CHECK_EQ(stream_seek(s, T0 + 150 * NS_PER_S, T0 + 151 * NS_PER_S, STREAM_TICKS, &err),
+		 -ERANGE);
+	CHECK(strstr(err.text, "outside the recording (") != NULL);
+	CHECK_EQ(stream_seek(s, 0, T0, STREAM_TICKS, &err), -ERANGE);
+	stream_close(s);
+}
+
+/* Flip a byte in the n-th key frame of the only segment. */
+static void damage_key(const struct fixture *f, unsigned which)
+{
+	DIR *d = opendir(f->dir);
+	char path[300] = "";
+	struct segment_name name = { 0 };
+	struct frame_head head;
+	static uint8_t bytes[1 << 20];
+	size_t at = SEGMENT_MAGIC_BYTES;
+
+	for (struct dirent *e; (e = readdir(d));)
+		if (segment_name_parse(e->d_name, &name))
+			snprintf(path, sizeof(path), "%s/%.64s", f->dir, e->d_name);
+	closedir(d);
+	segment_name_parse(strrchr(path, '/') + 1, &name);
+	int fd = open(path, O_RDWR);
+	ssize_t len = read(fd, bytes, sizeof(bytes));
+	CHECK(len > 0);
+	for (;;) {
+		ssize_t n = frame_wire_get(bytes + at, (size_t)len - at, name.salt, &head);
+		if (n < 0) { /* damaged before */
+			uint64_t budget = 1000000;
+			at = frame_wire_find(bytes, (size_t)len, at + 1, name.salt, &budget);
+			CHECK(at < (size_t)len);
+			continue;
+		}
+		if (head.kind == FRAME_KEY && !which--)
+			break;
+		at += (size_t)n;
+	}
+	bytes[at + FRAME_HEAD_BYTES + 3] ^= 0x10;
+	CHECK_EQ(pwrite(fd, bytes, (size_t)len, 0), len);
+	close(fd);
+}
+
+static unsigned count_ticks(const struct fixture *f, size_t *ret_losses)
+{
+	struct stream_item item;
+	struct stream *s;
+	struct err err;
+	unsigned n = 0;
+
+	CHECK_EQ(stream_open_store(f->dir, &s, &err), 0);
+	CHECK_EQ(stream_seek(s, 0, UINT64_MAX, STREAM_TICKS, &err), 0);
+	while (stream_next(s, &item, &err) == 1)
+		CHECK_EQ(second_of(&item), n++);
+	*ret_losses = stream_losses(s)->list.len;
+	stream_close(s);
+	return n;
+}
+
+TEST(one_copy_of_the_key_is_enough)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	size_t losses;
+
+	record_seconds(&f, 50);
+	damage_key(&f, 0);
+	CHECK_EQ(count_ticks(&f, &losses), 50);
+	CHECK(losses >= 1);
+	damage_key(&f, 0); /* the second is now the first intact one */
+	CHECK_EQ(count_ticks(&f, &losses), 0);
+	CHECK(losses >= 2);
+}
+
+struct fake_part {
+	unsigned begun, ticked, ended, closed;
+} seen;
+
+static int fake_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	*ret_state = &seen;
+	return 0;
+}
+
+static int fake_begin(void *state, const struct store_clock *clock, struct store_writer *w,
+		      struct err *err)
+{
+	((struct fake_part *)state)->begun++;
+	return 0;
+}
+
+static int fake_tick(void *state, const struct store_clock *clock, struct store_writer *w,
+		     struct err *err)
+{
+	((struct fake_part *)state)->ticked++;
+	return err_set(err, -EIO, "trouble of a part");
+}
+
+static int fake_end(void *state, const struct store_clock *clock, struct store_writer *w,
+		    struct err *err)
+{
+	((struct fake_part *)state)->ended++;
+	return 0;
+}
+
+static void fake_close(void *state)
+{
+	((struct fake_part *)state)->closed++;
+}
+
+static int broken_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	return err_set(err, -EPERM, "no such thing on this host");
+}
+
+static const struct recorder_part fake = { "fake", fake_open, fake_begin, fake_tick, NULL,
+					   NULL,   NULL,      fake_end,   fake_close };
+static const struct recorder_part broken = { .name = "broken", .open = broken_open };
+
+static int note_ids(void *arg, const struct rec_event *event)
+{
+	unsigned *bits = arg;
+
+	if (strcmp(event->id, "recorder-part-missing") == 0)
+		*bits += strcmp(event->text,
+				"broken cannot be recorded: no such thing on this host") == 0;
+	if (strcmp(event->id, "recorder-part-trouble") == 0)
+		*bits += 16 * (strcmp(event->text, "fake: trouble of a part") == 0);
+	return 0;
+}
+
+TEST(parts_that_fail_are_named_and_the_rest_goes_on)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	const struct recorder_use parts[] = { { .part = &broken }, { .part = &fake } };
+	struct recorder_options options = { .store_dir = f.dir,
+					    .root = &f.fake.root,
+					    .parts = parts,
+					    .n_parts = 2,
+					    .store = { .segment_ns = NS_PER_S / 2 },
+					    .interval_ns = NS_PER_S / 10,
+					    .duration_ns = NS_PER_S };
+	struct stream *s;
+	struct err err;
+	unsigned bits = 0;
+
+	CHECK_EQ(recorder_run(&options, &err), 0);
+	CHECK(seen.ticked >= 5);
+	CHECK(seen.begun >= 2);
+	CHECK_EQ(seen.ended, seen.begun);
+	CHECK_EQ(seen.closed, 1);
+	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
+	CHECK_EQ(stream_each_event(s, 0, UINT64_MAX, note_ids, &bits, &err), 0);
+	CHECK_EQ(bits, 17); /* each said once */
+	stream_close(s);
+}
+
+TEST_MAIN
