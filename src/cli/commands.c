@@ -19,6 +19,7 @@ static const struct command *const table[] = {
 	&cmd_record,
 	&cmd_flame,
 	&cmd_lab,
+	&cmd_import,
 	&cmd_export,
 	&cmd_events,
 	&cmd_metrics,

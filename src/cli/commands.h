@@ -9,6 +9,7 @@ extern const struct command cmd_capture;
 extern const struct command cmd_check;
 extern const struct command cmd_cores;
 extern const struct command cmd_export;
+extern const struct command cmd_import;
 extern const struct command cmd_events;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;

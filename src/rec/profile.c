@@ -176,7 +176,8 @@ static bool same_frame(const struct profile *p, uint32_t id, const void *key)
 	const struct profile_frame *have = &p->frames.items[id], *want = key;
 	return have->symbol == want->symbol && have->module == want->module &&
 	       have->address == want->address && have->symbol_offset == want->symbol_offset &&
-	       have->kind == want->kind && have->inlined == want->inlined;
+	       have->kind == want->kind && have->inlined == want->inlined &&
+	       have->final == want->final;
 }
 
 uint32_t profile_add_frame(struct profile *p, const struct profile_frame *frame)

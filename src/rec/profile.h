@@ -58,6 +58,7 @@ struct profile_frame {
 	uint32_t symbol_offset; /* bytes behind the symbol's start, 0 when unknown */
 	uint8_t kind;           /* enum profile_frame_kind */
 	bool inlined;
+	bool final; /* the symbol stands as it was printed (perf script): never demangled */
 };
 
 struct profile_stack {

@@ -96,6 +96,7 @@ static bool get_frames(struct profile_decoder *d, struct wire_reader *r)
 			.module = LOOKUP(d, modules, module),
 			.kind = bits & 3,
 			.inlined = bits & WIRE_FRAME_INLINED,
+			.final = bits & WIRE_FRAME_FINAL,
 		};
 		if (symbol)
 			last_symbol = symbol;

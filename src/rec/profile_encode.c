@@ -82,6 +82,7 @@ static void put_frames(struct profile_encoder *e, const struct profile *p, struc
 		bool address = f->address || f->symbol_offset;
 		wire_put_u64(out, (uint64_t)f->module << WIRE_FRAME_SHIFT | (unsigned)f->kind |
 					  (f->inlined ? WIRE_FRAME_INLINED : 0) |
+					  (f->final ? WIRE_FRAME_FINAL : 0) |
 					  (address ? WIRE_FRAME_ADDRESS : 0));
 		wire_put_i64(out, (int64_t)f->symbol - last_symbol);
 		if (f->symbol)

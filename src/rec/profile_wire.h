@@ -6,7 +6,8 @@
 enum {
 	WIRE_FRAME_INLINED = 4, /* bits 0-1: kind */
 	WIRE_FRAME_ADDRESS = 8, /* address and symbol offset follow */
-	WIRE_FRAME_SHIFT = 4,   /* then the module */
+	WIRE_FRAME_FINAL = 16,
+	WIRE_FRAME_SHIFT = 5, /* then the module */
 
 	WIRE_EXACT = 1,   /* times in nanoseconds */
 	WIRE_WEIGHTS = 2, /* a column of weights; else all are 1 */

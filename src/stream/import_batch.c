@@ -100,7 +100,7 @@ struct batch_run {
 	size_t file;
 };
 
-/* Keep the minute that is not complete: a segment is written with one set of ids. */
+/* Keep the minute that is not complete: samples that come late may belong to it. */
 static int run_full(void *arg, struct profile *p, struct err *err)
 {
 	struct batch_run *run = arg;
@@ -125,14 +125,17 @@ static void run_progress(void *arg, uint64_t done, uint64_t total)
 			    b->files.len, done, total);
 }
 
-static int run_file(struct batch_run *run, const struct import_options *options, struct profile *p,
-		    struct err *err)
+static int run_file(struct batch_run *run, const struct import_options *options, struct err *err)
 {
+	AUTO_PROFILE struct profile p = { 0 };
 	static const struct import_ops ops = { .full = run_full, .progress = run_progress };
 	struct import_batch_file *f = &run->b->files.items[run->file];
 	struct import_options mine = *options;
 	struct err why = { 0 };
 
+	if (profile_init(&p) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	import_store_new_profile(run->store);
 	mine.most_samples = SAMPLES_HELD;
 	/* --anchor speaks of the first file; the others follow on its clock */
 	if (options->have_anchor && run->file > 0 && run->b->files.items[0].info.own_first_ns) {
@@ -140,33 +143,30 @@ static int run_file(struct batch_run *run, const struct import_options *options,
 		mine.have_offset = true;
 		mine.offset_ns = run->b->files.items[0].info.offset_ns;
 	}
-	int r = import_path(f->path, &mine, &ops, run, p, &f->info, &why);
+	int r = import_path(f->path, &mine, &ops, run, &p, &f->info, &why);
 	if (r < 0) {
 		f->failed = true;
 		text_copy(f->why, sizeof(f->why), why.text);
 	}
 	import_store_source(run->store, &f->info);
 	/* what was read before an error happened all the same */
-	return import_store_write(run->store, p, UINT64_MAX, err);
+	return import_store_write(run->store, &p, UINT64_MAX, err);
 }
 
 int import_batch_run(struct import_batch *b, const struct import_options *options,
 		     const char *store_dir, struct err *err)
 {
-	AUTO_PROFILE struct profile p = { 0 };
 	struct batch_run run = { .b = b };
 	struct import_options mine = *options;
 
 	vec_sort(&b->files, file_compare);
-	if (profile_init(&p) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
 	if (!mine.have_anchor && batch_clock(b, &mine.offset_ns))
 		mine.have_offset = true;
 	int r = import_store_open(store_dir, &run.store, err);
 	if (r < 0)
 		return r;
 	for (run.file = 0; run.file < b->files.len && r == 0; run.file++)
-		r = run_file(&run, &mine, &p, err);
+		r = run_file(&run, &mine, err);
 	b->bytes = import_store_bytes(run.store);
 	struct err closing = { 0 };
 	int r2 = import_store_close(run.store, &closing);

@@ -44,6 +44,7 @@ static uint32_t script_stack(struct profile *p, const struct perf_script_sample 
 				: f->module.len || f->address ? PROFILE_USER
 							      : PROFILE_UNKNOWN,
 			.inlined = f->inlined,
+			.final = true,
 		};
 		frames[i] = profile_add_frame(p, &frame);
 	}

@@ -130,7 +130,7 @@ void profile_demangle(struct profile *p)
 	for (size_t i = 1; i < p->frames.len; i++) {
 		struct profile_frame *f = &p->frames.items[i];
 		const char *symbol = profile_text(p, f->symbol);
-		if (symbol[0] == '_' && demangle(symbol, name, sizeof(name)))
+		if (symbol[0] == '_' && !f->final && demangle(symbol, name, sizeof(name)))
 			f->symbol = profile_add_text(p, name);
 	}
 }
