@@ -164,7 +164,6 @@ static int why_window(struct invocation *in, struct collect_window *w, bool live
 static void why_print(struct invocation *in, const struct collected *c, const struct diagnosis *d)
 {
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
 	struct envelope envelope = { 0 };
 	struct json j;
 
@@ -172,8 +171,8 @@ static void why_print(struct invocation *in, const struct collected *c, const st
 		view_why_text(stdout, &in->out, d);
 		return;
 	}
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	text_copy(envelope.host, sizeof(envelope.host), c->host);
+	text_copy(envelope.kernel, sizeof(envelope.kernel), c->kernel);
 	json_init(&j, &out);
 	json_object(&j, NULL);
 	envelope_json(&j, &envelope, "why", in->now_ns);
@@ -205,9 +204,12 @@ static int why_answer(struct invocation *in, const char *store, bool live, struc
 {
 	AUTO_COLLECTED struct collected c = { 0 };
 	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
-	struct collect_window w = { 0 };
+	AUTO_ROOT struct root root = { .fd = -1 };
+	struct collect_window w = { .live = live ? &root : NULL };
 
-	int r = stream_open_store(store, &w.stream, err);
+	int r = live ? root_open(NULL, &root, err) : 0;
+	if (r == 0)
+		r = stream_open_store(store, &w.stream, err);
 	if (r < 0)
 		return r;
 	r = why_window(in, &w, live, err);

@@ -1,5 +1,6 @@
 #include "collect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,66 @@ void collected_free(struct collected *c)
 	facts_free(&c->facts);
 	unknowns_free(&c->unknown);
 	arena_free(&c->strings);
+}
+
+static const uint64_t collect_state_ns = 600 * NS_PER_S;
+
+int collect_last_frame(const struct collect_window *w, enum frame_kind kind, struct buf *ret,
+		       struct err *err)
+{
+	struct store_reader *reader = stream_store(w->stream);
+	uint64_t from = w->from_ns > collect_state_ns ? w->from_ns - collect_state_ns : 0;
+	struct frame frame;
+	bool found = false;
+
+	int r = store_reader_seek(reader, from, w->to_ns, FRAME_BIT(kind), err);
+	while (r >= 0 && (r = store_reader_next(reader, &frame, err)) > 0) {
+		buf_clear(ret);
+		buf_add(ret, frame.payload, frame.len);
+		found = true;
+	}
+	if (r < 0)
+		return r;
+	return found && !ret->failed ? 0 : err_set(err, -ENODATA, "the window has none");
+}
+
+static void collect_meta_line(struct collected *c, const char *key, const char *value)
+{
+	uint64_t n;
+
+	if (strcmp(key, "kernel") == 0) {
+		text_copy(c->kernel, sizeof(c->kernel), value);
+		sscanf(value, "%u.%u", &c->facts.kernel_major, &c->facts.kernel_minor);
+	} else if (strcmp(key, "host") == 0) {
+		text_copy(c->host, sizeof(c->host), value);
+	} else if (strcmp(key, "cores") == 0 && text_u64(value, &n) == 0) {
+		c->facts.possible_cpus = (unsigned)n;
+	}
+}
+
+/* The host that recorded, by the segment's own lines of key=value; uptime only of this one. */
+int collect_host(const struct collect_window *w, struct collected *c, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	uint64_t n;
+
+	int r = collect_last_frame(w, FRAME_META, &text, err);
+	for (const char *line = r < 0 ? NULL : buf_str(&text); line; line = text_next_line(line)) {
+		char copy[300];
+		(void)text_copy_n(copy, sizeof(copy), line, text_line_len(line));
+		char *value = strchr(copy, '=');
+		if (value) {
+			*value = '\0';
+			collect_meta_line(c, copy, value + 1);
+		}
+	}
+	buf_clear(&text);
+	if (w->live && root_read(w->live, "proc/uptime", 256, &text, NULL) == 0) {
+		const char *p = buf_str(&text);
+		if (text_take_u64(&p, &n) == 0)
+			c->facts.uptime_s = n;
+	}
+	return r;
 }
 
 static const struct {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "arena.h"
+#include "buf.h"
 #include "err.h"
 #include "facts.h"
 #include "stream.h"
@@ -13,11 +14,13 @@ struct collected {
 	struct facts facts;
 	struct arena strings; /* owns every string in facts */
 	struct unknowns unknown;
+	char host[256], kernel[256]; /* of the host that was recorded; "" = not known */
 };
 
 struct collect_window {
 	struct stream *stream;
 	uint64_t from_ns, to_ns;
+	const struct root *live; /* the host itself, when the window is now; NULL = a recording */
 };
 
 /* All of them. A source that cannot be read is named in ret->unknown. */
@@ -27,6 +30,14 @@ void collected_free(struct collected *c);
 /* One kind each; they set their bits in facts.have. */
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_profile(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_units(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_census(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_host(const struct collect_window *w, struct collected *c, struct err *err);
+
+/* The payload of the last frame of a kind that was written up to the window's end, at most ten
+ * minutes before it began. -ENODATA when there is none. */
+int collect_last_frame(const struct collect_window *w, enum frame_kind kind, struct buf *ret,
+		       struct err *err);
 
 /* The unit that a cgroup path belongs to; NULL = none. */
 const char *collect_unit_of(struct collected *c, const char *cgroup);

@@ -34,7 +34,7 @@ struct sums {
 	VEC(struct quota_sum) quotas;
 	double direct, kswapd, psi_memory_some, psi_memory_full, psi_cpu, psi_io;
 	uint64_t seconds, reclaim_seconds, pressure_seconds;
-	double *steal, *soft; /* per core, exponentially smoothed over about 5 s */
+	double *steal, *soft; /* per core, exponentially smoothed over about 15 s */
 	size_t cpus;
 	uint64_t first_dying, first_ns, last_ns;
 	bool dying_known;
@@ -70,10 +70,10 @@ static int sums_grow(struct sums *s, size_t cpus)
 	return 0;
 }
 
-/* The worst five seconds of the worst core, not a blink and not the mean of an hour. */
+/* The worst quarter of a minute of the worst core, not a blink and not the mean of an hour. */
 static void add_worst(double *smooth, double now, unsigned cpu, double *worst, unsigned *worst_cpu)
 {
-	*smooth += (now - *smooth) / 5;
+	*smooth += (now - *smooth) / 8;
 	if (*smooth > *worst) {
 		*worst = *smooth;
 		*worst_cpu = cpu;

@@ -15,7 +15,7 @@ enum rec_type {
 	REC_STR, /* const char *, owned by the tick's arena */
 };
 
-enum rec_unit {
+enum rec_quantity {
 	REC_NONE,
 	REC_TICKS, /* USER_HZ, 10 ms */
 	REC_NS,
@@ -38,7 +38,7 @@ struct rec_field {
 	const char *name; /* JSON key and column head */
 	const char *help; /* one line for people and metrics */
 	enum rec_type type;
-	enum rec_unit unit;
+	enum rec_quantity unit;
 	unsigned flags;
 	size_t offset;
 };
