@@ -122,6 +122,12 @@ static int option_set(const struct option *o, void *base, const char *value, uin
 	return 0;
 }
 
+static bool number_follows(int argc, char **argv, int i)
+{
+	uint64_t number;
+	return i + 1 < argc && text_u64(argv[i + 1], &number) == 0;
+}
+
 /* One option word at argv[*i]; moves *i over a value in the next word. */
 static int command_parse_option(struct invocation *in, int argc, char **argv, int *i,
 				struct err *err)
@@ -141,6 +147,9 @@ static int command_parse_option(struct invocation *in, int argc, char **argv, in
 	if (o->type == OPTION_FLAG) {
 		if (value)
 			return err_set(err, -EINVAL, "--%s takes no value", o->name);
+	} else if (!value && o->argument[0] == '[' && !number_follows(argc, argv, *i)) {
+		((struct option_number *)((char *)base + o->offset))->bare = true;
+		return 0;
 	} else if (!value) {
 		if (*i + 1 >= argc)
 			return err_set(err, -EINVAL, "--%s needs %s", o->name, o->argument);

@@ -30,6 +30,7 @@ enum option_type {
 struct option_number {
 	uint64_t value;
 	bool set;
+	bool bare; /* given without its number, where the argument is in brackets: "[PID]" */
 };
 
 struct option {

@@ -18,6 +18,8 @@ static const struct command *const table[] = {
 	&cmd_cores,
 	&cmd_record,
 	&cmd_flame,
+	&cmd_heat,
+	&cmd_diff,
 	&cmd_lab,
 	&cmd_import,
 	&cmd_export,

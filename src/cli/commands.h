@@ -15,6 +15,8 @@ extern const struct command cmd_generate;
 extern const struct command cmd_lab;
 extern const struct command cmd_record;
 extern const struct command cmd_flame;
+extern const struct command cmd_heat;
+extern const struct command cmd_diff;
 extern const struct command cmd_undo;
 extern const struct command cmd_metrics;
 extern const struct command cmd_report;

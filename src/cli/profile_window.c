@@ -67,8 +67,8 @@ void profile_window_filter(const struct profile_window_options *o, struct profil
 		.comm = o->comm,
 		.cgroup = o->cgroup,
 		.unit = o->unit,
-		.kernel = o->kernel,
-		.user = o->user,
+		.kernel = o->kernel || (o->only && strcmp(o->only, "kernel") == 0),
+		.user = o->user || (o->only && strcmp(o->only, "user") == 0),
 	};
 	flame_filter_apply(p, &filter);
 }
