@@ -37,8 +37,8 @@ static void audit_shape(const struct audit_input *in, struct audit *ret)
 				       : SHAPE_UNKNOWN;
 }
 
-static void audit_restarts(struct audit *a, const struct audit_input *in, const struct rec_unit *r,
-			   struct audit_unit *u)
+static void audit_restarts(struct audit *a, const struct audit_input *in,
+			   const struct rec_service *r, struct audit_unit *u)
 {
 	bool counted = r->have & REC_UNIT_RESTARTS;
 	uint64_t quiet_ns = MAX_OF((uint64_t)((double)r->cadence_ns * loop_limits.quiet_cadences),
@@ -87,7 +87,7 @@ static void audit_restarts(struct audit *a, const struct audit_input *in, const 
 			       "median of the times between restarts", r->last_ns);
 }
 
-static void audit_exit(struct audit *a, const struct audit_input *in, const struct rec_unit *r,
+static void audit_exit(struct audit *a, const struct audit_input *in, const struct rec_service *r,
 		       struct audit_unit *u)
 {
 	char words[80];
@@ -198,7 +198,7 @@ static bool audit_enabled(const struct audit_unit *u)
 	       (text_starts(u->enabled, "enabled") || text_starts(u->enabled, "linked"));
 }
 
-static void audit_unit(struct audit *a, const struct audit_input *in, const struct rec_unit *r)
+static void audit_unit(struct audit *a, const struct audit_input *in, const struct rec_service *r)
 {
 	struct audit_unit u = { .unit = r->name,
 				.enabled = r->file_state && *r->file_state ? r->file_state : NULL,

@@ -222,7 +222,7 @@ void fit_judge(const struct agents *agents, const char *unit, const struct fit_h
 	}
 }
 
-enum restart_forecast fit_restart(const struct rec_unit *u, char ret_words[240])
+enum restart_forecast fit_restart(const struct rec_service *u, char ret_words[240])
 {
 	unsigned long long us = u->restart_us, interval = u->limit_us, burst = u->limit_burst;
 

@@ -42,4 +42,4 @@ enum restart_forecast {
 	RESTART_STOPS,   /* the start limit can trip */
 	RESTART_ENDLESS, /* RestartSec alone keeps it below the limit */
 };
-enum restart_forecast fit_restart(const struct rec_unit *u, char ret_words[240]);
+enum restart_forecast fit_restart(const struct rec_service *u, char ret_words[240]);

@@ -223,7 +223,7 @@ static void link_by_peer(struct container_loops *all, struct container_loop *loo
 		const char *unit = arena_strndup(&all->arena, owner.unit.at, owner.unit.len);
 		if (!unit || link_is_engine(unit))
 			continue;
-		const struct rec_unit *u = rec_units_find(set, unit);
+		const struct rec_service *u = rec_units_find(set, unit);
 		bool named = u && u->exec_start &&
 			     link_exec_names(u->exec_start, loop->name, loop->image);
 		if (named || !only) {
@@ -251,7 +251,7 @@ static void link_by_knowledge(struct container_loops *all, struct container_loop
 	vec_foreach (&agents->list, a) {
 		if (!loop->name || !*a->container || strcmp(a->container, loop->name) != 0)
 			continue;
-		const struct rec_unit *u = rec_units_find(set, a->unit);
+		const struct rec_service *u = rec_units_find(set, a->unit);
 		if (u && (!u->active || strcmp(u->active, "inactive") != 0))
 			link_set(all, loop, a->unit, LINK_KNOWLEDGE,
 				 arena_printf(&all->arena, "knowledge base: %s makes container %s",

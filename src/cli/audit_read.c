@@ -78,7 +78,7 @@ static int audit_add_file(void *arg, const char *name)
 	enum unit_file_state state = unit_tree_state(a->tree, name);
 	if (state != UNIT_STATE_ENABLED && state != UNIT_STATE_ENABLED_RUNTIME)
 		return 0;
-	struct rec_unit *u = rec_units_add(&a->set, name);
+	struct rec_service *u = rec_units_add(&a->set, name);
 	if (u)
 		u->active = "inactive";
 	return 0;
@@ -160,6 +160,41 @@ void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_n
 		return;
 	vec_foreach (&summary.groups, g)
 		audit_add_zombies(a, g->unit, g->parent, g->count, "zscope zombies", now_ns);
+}
+
+int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
+		     struct unknowns *unknowns)
+{
+	AUTO_AUDIT_READ struct audit_read read = { 0 };
+	AUTO_AUDIT struct audit audit = { 0 };
+	AUTO_BUF struct buf names = { 0 };
+	struct err err = { 0 };
+	int r = audit_read_all(root, NULL, &read, &err);
+	struct audit_input input = {
+		.set = &read.set,
+		.agents = &read.agents,
+		.shapes = &read.shapes,
+		.ask = host_probe_ask,
+		.ask_arg = &read.probe,
+		.now_ns = now_ns,
+	};
+
+	if (r == 0 && read.partial)
+		r = err_set(&err, -ENODATA, "systemd did not answer");
+	if (r == 0)
+		r = audit_run(&input, &audit, &err);
+	if (r < 0) {
+		unknowns_add(unknowns, "crash loops", "%s", err.text);
+		return r;
+	}
+	vec_foreach (&audit.units, u)
+		if (u->crash_loop && !u->expected)
+			buf_addf(&names, "%s%s%s%s", names.len ? ", " : "", u->unit,
+				 u->container ? " → container " : "",
+				 u->container && u->container->name ? u->container->name : "");
+	text_copy(ret_names, 240, buf_str(&names));
+	*ret_count = audit.n_loops;
+	return 0;
 }
 
 void audit_read_free(struct audit_read *r)

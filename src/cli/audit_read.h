@@ -24,6 +24,9 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 		   struct err *err);
 /* Zombies by owner, when something loops and a census can be taken. */
 void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_ns);
+/* For `check`: how many units crash-loop and which (into ret_names, 240 bytes). */
+int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
+		     struct unknowns *unknowns);
 void audit_read_free(struct audit_read *r);
 
 #define AUTO_AUDIT_READ __attribute__((cleanup(audit_read_free)))

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit_read.h"
 #include "auto.h"
 #include "captured.h"
 #include "commands.h"
@@ -29,6 +30,7 @@ struct check_run {
 	struct unknowns unknown;
 	struct health_result result;
 	struct offer offer;
+	char loops[HEALTH_DETAIL_MAX]; /* names of units that crash-loop */
 };
 
 static void check_run_free(struct check_run *c)
@@ -62,6 +64,12 @@ static int check_gather(const struct root *root, uint64_t interval_ns, struct ch
 	}
 	if (r == 1 && rates_compute(&c->before, &c->after, &c->rates) == 0)
 		in.rates = &c->rates;
+	struct health_fact loops = { .id = "crash-loops", .detail = c->loops };
+	if (root->live && root_exists(root, "run/systemd/system") &&
+	    audit_read_loops(root, c->after.real_ns, &loops.value, c->loops, &c->unknown) == 0) {
+		in.facts = &loops;
+		in.n_facts = 1;
+	}
 	r = health_judge(&in, &c->result);
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }

@@ -1,6 +1,7 @@
 #include "record_parts.h"
 
 #include "record_ticks.h"
+#include "record_units.h"
 
 static void record_parts_add(struct record_parts *p, const struct recorder_part *part,
 			     const void *options)
@@ -13,6 +14,7 @@ void record_parts_fill(struct record_parts *p, unsigned hz, bool no_profile)
 {
 	*p = (struct record_parts){ .profile = { .hz = hz } };
 	record_parts_add(p, &record_ticks, NULL);
+	record_parts_add(p, &record_units, NULL);
 	if (!no_profile)
 		record_parts_add(p, &record_profile, &p->profile);
 }

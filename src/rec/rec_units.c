@@ -10,7 +10,7 @@
 
 enum { UNITS_VERSION = 1, UNITS_MOST = 100000, CLD_EXIT = 1, CLD_KILL = 2, CLD_DUMP = 3 };
 
-struct rec_unit *rec_units_find(const struct rec_unit_set *s, const char *name)
+struct rec_service *rec_units_find(const struct rec_unit_set *s, const char *name)
 {
 	vec_foreach (&s->units, u)
 		if (strcmp(u->name, name) == 0)
@@ -18,9 +18,9 @@ struct rec_unit *rec_units_find(const struct rec_unit_set *s, const char *name)
 	return NULL;
 }
 
-struct rec_unit *rec_units_add(struct rec_unit_set *s, const char *name)
+struct rec_service *rec_units_add(struct rec_unit_set *s, const char *name)
 {
-	struct rec_unit unit = { .name = arena_strdup(&s->arena, name) };
+	struct rec_service unit = { .name = arena_strdup(&s->arena, name) };
 
 	if (!unit.name || s->units.len >= UNITS_MOST || !vec_push(&s->units, unit))
 		return NULL;
@@ -55,7 +55,7 @@ int rec_container_action_parse(const char *name, enum rec_container_action *ret)
 	return 0;
 }
 
-bool rec_unit_exit_words(const struct rec_unit *u, char *ret, size_t size)
+bool rec_unit_exit_words(const struct rec_service *u, char *ret, size_t size)
 {
 	if (!(u->have & REC_UNIT_EXIT))
 		return false;
@@ -149,7 +149,7 @@ void rec_units_encode(struct buf *out, const struct rec_unit_set *s)
 
 static bool units_decode_unit(struct wire_reader *r, struct rec_unit_set *s)
 {
-	struct rec_unit u = { 0 };
+	struct rec_service u = { 0 };
 	const char **strings[] = UNIT_STRINGS(&u);
 	uint64_t *numbers[] = UNIT_NUMBERS(&u);
 

@@ -20,7 +20,7 @@ enum rec_unit_have {
 	REC_UNIT_PID = 1 << 6,
 };
 
-struct rec_unit {
+struct rec_service {
 	uint64_t have;
 	const char *name;
 	const char *load, *active, *sub;
@@ -87,7 +87,7 @@ struct rec_client {
 
 struct rec_unit_set {
 	struct arena arena;
-	VEC(struct rec_unit) units;
+	VEC(struct rec_service) units;
 	VEC(struct rec_container) containers;
 	VEC(struct rec_container_event) events; /* in time order */
 	VEC(struct rec_client) clients;
@@ -98,12 +98,12 @@ struct rec_unit_set {
 	struct unknowns unknowns;
 };
 
-struct rec_unit *rec_units_find(const struct rec_unit_set *s, const char *name);
-struct rec_unit *rec_units_add(struct rec_unit_set *s, const char *name);
+struct rec_service *rec_units_find(const struct rec_unit_set *s, const char *name);
+struct rec_service *rec_units_add(struct rec_unit_set *s, const char *name);
 const char *rec_container_action_name(enum rec_container_action action);
 int rec_container_action_parse(const char *name, enum rec_container_action *ret);
 /* "exit code 5", "signal 11 (SEGV)", "core dump, signal 6 (ABRT)"; false when not known. */
-bool rec_unit_exit_words(const struct rec_unit *u, char *ret, size_t size);
+bool rec_unit_exit_words(const struct rec_service *u, char *ret, size_t size);
 void rec_units_free(struct rec_unit_set *s);
 
 /* FRAME_UNITS: what `record` keeps at the start of each segment. */

@@ -224,7 +224,7 @@ static enum probe probe_unit(const struct host_probe *p, const char *argument, c
 	text_copy_n(name, sizeof(name), argument, n);
 	snprintf(ret_source, 160, "systemctl is-active %.100s", name);
 	if (p->units && p->units->have_units) {
-		const struct rec_unit *u = rec_units_find(p->units, name);
+		const struct rec_service *u = rec_units_find(p->units, name);
 		return u && u->active && strcmp(u->active, "active") == 0 ? PROBE_YES : PROBE_NO;
 	}
 	if (!p->tree)

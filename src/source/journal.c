@@ -178,7 +178,7 @@ static void journal_onset(struct journal_scan *s, struct journal_unit *u)
 static void journal_merge(struct journal_scan *s)
 {
 	vec_foreach (&s->units, ju) {
-		struct rec_unit *u = rec_units_find(s->set, ju->name);
+		struct rec_service *u = rec_units_find(s->set, ju->name);
 		if (!u && ju->seen)
 			u = rec_units_add(s->set, ju->name);
 		if (!u)

@@ -41,7 +41,7 @@ static const char *describe_limit(const struct unit_loaded *l, const char *key, 
 }
 
 static void describe(struct unit_tree *t, const struct describe_defaults *defaults,
-		     const char *name, struct rec_unit_set *set, struct rec_unit *u)
+		     const char *name, struct rec_unit_set *set, struct rec_service *u)
 {
 	const struct unit_loaded *l = unit_tree_load(t, name);
 	unsigned long long us;
@@ -81,7 +81,7 @@ static void describe(struct unit_tree *t, const struct describe_defaults *defaul
 }
 
 void unit_describe(struct unit_tree *t, const char *name, struct rec_unit_set *set,
-		   struct rec_unit *u)
+		   struct rec_service *u)
 {
 	struct describe_defaults defaults;
 
@@ -99,7 +99,7 @@ static int describe_each(void *arg, const char *name)
 {
 	struct describe_all *d = arg;
 
-	struct rec_unit *u = rec_units_add(d->set, name);
+	struct rec_service *u = rec_units_add(d->set, name);
 	if (!u)
 		return -ENOMEM;
 	u->file_state = unit_file_state_name(unit_tree_state(d->tree, name));

@@ -9,4 +9,4 @@
 int unit_describe_all(struct unit_tree *t, struct rec_unit_set *set, struct err *err);
 /* Fill what the manager did not tell of one unit from its files. */
 void unit_describe(struct unit_tree *t, const char *name, struct rec_unit_set *set,
-		   struct rec_unit *u);
+		   struct rec_service *u);

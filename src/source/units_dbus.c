@@ -199,7 +199,7 @@ static const char *units_exec(sd_bus_message *m, struct arena *arena)
 	return arena_strdup(arena, buf_str(&out));
 }
 
-static void units_set_number(struct rec_unit *u, const char *key, uint64_t v)
+static void units_set_number(struct rec_service *u, const char *key, uint64_t v)
 {
 	const uint64_t us_ns = 1000;
 
@@ -224,7 +224,7 @@ static void units_set_number(struct rec_unit *u, const char *key, uint64_t v)
 		u->pid = v, u->have |= REC_UNIT_PID;
 }
 
-static const char **units_string_of(struct rec_unit *u, const char *key)
+static const char **units_string_of(struct rec_service *u, const char *key)
 {
 	return strcmp(key, "Result") == 0           ? &u->result
 	       : strcmp(key, "UnitFileState") == 0  ? &u->file_state
@@ -236,7 +236,7 @@ static const char **units_string_of(struct rec_unit *u, const char *key)
 						    : NULL;
 }
 
-static int units_read_variant(sd_bus_message *m, const char *key, struct rec_unit *u,
+static int units_read_variant(sd_bus_message *m, const char *key, struct rec_service *u,
 			      struct arena *arena)
 {
 	const char *contents;
@@ -297,7 +297,7 @@ static int units_on_all(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	(void)error;
 	if (units_reply_error(call, m))
 		return 0;
-	struct rec_unit *u = &call->set->units.items[call->unit];
+	struct rec_service *u = &call->set->units.items[call->unit];
 	if (sd_bus_message_enter_container(m, 'a', "{sv}") <= 0)
 		return 0;
 	while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
@@ -318,7 +318,7 @@ static int units_on_restarts(sd_bus_message *m, void *userdata, sd_bus_error *er
 	(void)error;
 	if (units_reply_error(call, m) || sd_bus_message_read(m, "v", "u", &n) < 0)
 		return 0; /* systemd before 235 has no such property */
-	struct rec_unit *u = &call->set->units.items[call->unit];
+	struct rec_service *u = &call->set->units.items[call->unit];
 	u->restarts = n;
 	u->have |= REC_UNIT_RESTARTS;
 	return 0;
@@ -367,7 +367,7 @@ static int units_on_list(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		if (!text_ends(name, ".service") || set->units.len >= UNITS_MOST_SERVICES ||
 		    rec_units_find(set, name))
 			continue;
-		struct rec_unit *u = rec_units_add(set, name);
+		struct rec_service *u = rec_units_add(set, name);
 		if (!u)
 			return 0;
 		u->load = arena_strdup(&set->arena, load);
@@ -400,7 +400,7 @@ static int units_list(struct units_bus *b, struct rec_unit_set *set, bool patter
 	return r;
 }
 
-static bool units_interesting(const struct rec_unit *u)
+static bool units_interesting(const struct rec_service *u)
 {
 	return (u->have & REC_UNIT_RESTARTS && u->restarts) ||
 	       (u->active && strcmp(u->active, "failed") == 0) ||
@@ -413,7 +413,7 @@ static int units_details(struct units_bus *b, struct rec_unit_set *set,
 	int r = 0;
 
 	for (size_t i = 0; i < set->units.len && r >= 0; i++) {
-		const struct rec_unit *u = &set->units.items[i];
+		const struct rec_service *u = &set->units.items[i];
 		char *path;
 		if (!units_interesting(u) && !(want && want(arg, u->name)))
 			continue;
@@ -458,7 +458,7 @@ static int units_on_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
 {
 	struct units_bus *b = userdata;
 	AUTO_ARENA struct arena arena = { 0 };
-	struct rec_unit u = { 0 };
+	struct rec_service u = { 0 };
 	const char *key, *interface, *s;
 	struct units_change change = { 0 };
 	char *name = NULL;
@@ -529,8 +529,8 @@ int units_bus_watch(struct units_bus *b, void (*changed)(void *arg, const struct
 	if (r >= 0)
 		r = sd_bus_send(b->bus, m, NULL);
 	sd_bus_message_unref(m);
-	if (r >= 0)
-		r = sd_bus_flush(b->bus);
+	/* no flush: that would wait for a manager that may hang; it goes out with the next
+	 * processing */
 	return r < 0 ? units_fail(err, r, "subscribing to changes") : 0;
 }
 

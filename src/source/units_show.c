@@ -23,15 +23,15 @@ static const struct {
 	const char *key;
 	size_t offset;
 } show_strings[] = {
-	{ "LoadState", offsetof(struct rec_unit, load) },
-	{ "ActiveState", offsetof(struct rec_unit, active) },
-	{ "SubState", offsetof(struct rec_unit, sub) },
-	{ "Result", offsetof(struct rec_unit, result) },
-	{ "UnitFileState", offsetof(struct rec_unit, file_state) },
-	{ "UnitFilePreset", offsetof(struct rec_unit, preset) },
-	{ "Restart", offsetof(struct rec_unit, restart) },
-	{ "ControlGroup", offsetof(struct rec_unit, cgroup) },
-	{ "FragmentPath", offsetof(struct rec_unit, fragment) },
+	{ "LoadState", offsetof(struct rec_service, load) },
+	{ "ActiveState", offsetof(struct rec_service, active) },
+	{ "SubState", offsetof(struct rec_service, sub) },
+	{ "Result", offsetof(struct rec_service, result) },
+	{ "UnitFileState", offsetof(struct rec_service, file_state) },
+	{ "UnitFilePreset", offsetof(struct rec_service, preset) },
+	{ "Restart", offsetof(struct rec_service, restart) },
+	{ "ControlGroup", offsetof(struct rec_service, cgroup) },
+	{ "FragmentPath", offsetof(struct rec_service, fragment) },
 };
 
 static const struct {
@@ -39,14 +39,14 @@ static const struct {
 	size_t offset;
 	uint64_t have;
 } show_numbers[] = {
-	{ "NRestarts", offsetof(struct rec_unit, restarts), REC_UNIT_RESTARTS },
-	{ "ExecMainCode", offsetof(struct rec_unit, exit_code), REC_UNIT_EXIT },
-	{ "ExecMainStatus", offsetof(struct rec_unit, exit_status), REC_UNIT_EXIT },
-	{ "StartLimitBurst", offsetof(struct rec_unit, limit_burst), 0 },
-	{ "MainPID", offsetof(struct rec_unit, pid), REC_UNIT_PID },
+	{ "NRestarts", offsetof(struct rec_service, restarts), REC_UNIT_RESTARTS },
+	{ "ExecMainCode", offsetof(struct rec_service, exit_code), REC_UNIT_EXIT },
+	{ "ExecMainStatus", offsetof(struct rec_service, exit_status), REC_UNIT_EXIT },
+	{ "StartLimitBurst", offsetof(struct rec_service, limit_burst), 0 },
+	{ "MainPID", offsetof(struct rec_service, pid), REC_UNIT_PID },
 };
 
-static void show_set(struct rec_unit_set *set, struct rec_unit *u, const char *key,
+static void show_set(struct rec_unit_set *set, struct rec_service *u, const char *key,
 		     const char *value)
 {
 	unsigned long long us;
@@ -75,7 +75,7 @@ static void show_set(struct rec_unit_set *set, struct rec_unit *u, const char *k
 int units_show_parse(const char *text, size_t len, struct rec_unit_set *set, struct err *err)
 {
 	const char *end = text + len;
-	struct rec_unit scratch = { 0 };
+	struct rec_service scratch = { 0 };
 	char key[64], value[2048];
 
 	while (text <= end) {
@@ -83,12 +83,13 @@ int units_show_parse(const char *text, size_t len, struct rec_unit_set *set, str
 		size_t n = eol ? (size_t)(eol - text) : (size_t)(end - text);
 		const char *eq = n ? memchr(text, '=', n) : NULL;
 		if (n == 0) { /* the end of a block */
-			struct rec_unit *u = scratch.name ? rec_units_add(set, scratch.name) : NULL;
+			struct rec_service *u =
+				scratch.name ? rec_units_add(set, scratch.name) : NULL;
 			if (scratch.name && !u)
 				return err_set(err, -ENOMEM, "too many units");
 			if (u)
 				*u = scratch;
-			scratch = (struct rec_unit){ 0 };
+			scratch = (struct rec_service){ 0 };
 		} else if (eq && text_copy_n(key, sizeof(key), text, (size_t)(eq - text))) {
 			text_copy_n(value, sizeof(value), eq + 1, n - (size_t)(eq + 1 - text));
 			if (strcmp(key, "Id") == 0)
@@ -103,7 +104,7 @@ int units_show_parse(const char *text, size_t len, struct rec_unit_set *set, str
 			text = end; /* a last block without an empty line behind it */
 	}
 	if (scratch.name) {
-		struct rec_unit *u = rec_units_add(set, scratch.name);
+		struct rec_service *u = rec_units_add(set, scratch.name);
 		if (u)
 			*u = scratch;
 	}

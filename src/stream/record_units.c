@@ -1,0 +1,343 @@
+#include "record_units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "docker_follow.h"
+#include "frame.h"
+#include "map.h"
+#include "text.h"
+#include "timefmt.h"
+#include "units_dbus.h"
+
+enum {
+	UNITS_FRAME_VERSION = 1,
+	UNITS_RETRY_TICKS = 10, /* a manager or engine that went away is asked again so often */
+	UNITS_MOST_ENGINES = 3,
+};
+
+/* What was last told of a unit: an announcement carries only what changed. */
+struct watched {
+	bool known;
+	uint64_t restarts;
+	bool have_exit;
+	uint64_t exit_code, exit_status;
+	char active[16];
+	char result[24];
+};
+
+struct record_units_state {
+	const struct root *root;
+	int epoll;
+	struct units_bus *bus;
+	struct docker_follow engines[UNITS_MOST_ENGINES];
+	struct map_str by_name; /* → 1 + index into watched */
+	VEC(struct watched) watched;
+	struct buf frame; /* FRAME_UNITS as of the last connection */
+	struct store_writer *w;
+	struct err *err;
+	int r;
+	unsigned ticks;
+};
+
+static void units_put(struct record_units_state *s, struct rec_event *event)
+{
+	if (!s->w)
+		return;
+	event->end_ns = event->time_ns;
+	event->count = 1;
+	int r = recorder_put_event(s->w, event, s->err);
+	if (r < 0)
+		s->r = r;
+}
+
+static struct watched *units_watched(struct record_units_state *s, const char *name)
+{
+	bool is_new;
+	uint64_t *at = map_str_put(&s->by_name, name, strlen(name), &is_new);
+
+	if (!at || (is_new && !vec_push(&s->watched, (struct watched){ 0 })))
+		return NULL;
+	if (is_new)
+		*at = s->watched.len;
+	return *at ? &s->watched.items[*at - 1] : NULL;
+}
+
+static void units_put_change(struct record_units_state *s, const struct watched *w,
+			     const char *unit, const char *id, enum event_severity severity,
+			     const char *text)
+{
+	char restarts[24], exit[80] = "";
+	struct rec_service words = { .have = w->have_exit ? REC_UNIT_EXIT : 0,
+				     .exit_code = w->exit_code,
+				     .exit_status = w->exit_status };
+	struct rec_event_field fields[4] = { { "unit", unit } };
+	size_t n = 1;
+
+	snprintf(restarts, sizeof(restarts), "%" PRIu64, w->restarts);
+	fields[n++] = (struct rec_event_field){ "restarts", restarts };
+	if (rec_unit_exit_words(&words, exit, sizeof(exit)))
+		fields[n++] = (struct rec_event_field){ "exit", exit };
+	if (*w->result)
+		fields[n++] = (struct rec_event_field){ "result", w->result };
+	struct rec_event event = {
+		.time_ns = clock_real_ns(),
+		.source = EVENT_UNIT,
+		.severity = severity,
+		.trusted = true,
+		.id = id,
+		.text = text,
+		.fields = fields,
+		.n_fields = n,
+	};
+	units_put(s, &event);
+}
+
+static void units_on_change(void *arg, const struct units_change *c)
+{
+	struct record_units_state *s = arg;
+	struct watched *w = c->unit ? units_watched(s, c->unit) : NULL;
+	char text[420];
+
+	if (!w)
+		return;
+	if (c->have_exit && c->exit_code) {
+		w->have_exit = true;
+		w->exit_code = c->exit_code;
+		w->exit_status = c->exit_status;
+	}
+	if (c->result)
+		text_copy(w->result, sizeof(w->result), c->result);
+	if (c->have_restarts) {
+		if (w->known && c->restarts > w->restarts) {
+			w->restarts = c->restarts;
+			snprintf(text, sizeof(text), "%s is restarted, the counter is at %" PRIu64,
+				 c->unit, c->restarts);
+			units_put_change(s, w, c->unit, "unit-restart", EVENT_WARN, text);
+		}
+		/* a counter that falls was reset: count from there */
+		w->restarts = c->restarts;
+		w->known = true;
+	}
+	if (!c->active || strcmp(c->active, w->active) == 0)
+		return;
+	bool failed = strcmp(c->active, "failed") == 0;
+	bool first = !*w->active;
+	text_copy(w->active, sizeof(w->active), c->active);
+	if (failed) {
+		snprintf(text, sizeof(text), "%s has failed", c->unit);
+		units_put_change(s, w, c->unit, "unit-failed", EVENT_CRIT, text);
+	} else if (strcmp(c->active, "active") == 0) {
+		snprintf(text, sizeof(text), "%s has started", c->unit);
+		units_put_change(s, w, c->unit, "unit-start", EVENT_INFO, text);
+	} else if (strcmp(c->active, "inactive") == 0 && !first) {
+		snprintf(text, sizeof(text), "%s has stopped", c->unit);
+		units_put_change(s, w, c->unit, "unit-stop", EVENT_INFO, text);
+	}
+}
+
+static void units_on_container(void *arg, const struct rec_container_event *e)
+{
+	struct record_units_state *s = arg;
+	char id[40], text[420], exit[24];
+	const char *name = e->name ? e->name : "?";
+	struct rec_event_field fields[5] = { { "container", e->id }, { "name", name } };
+	size_t n = 2;
+
+	snprintf(id, sizeof(id), "container-%s", rec_container_action_name(e->action));
+	fields[n++] = (struct rec_event_field){ "runtime", e->runtime };
+	if (e->image)
+		fields[n++] = (struct rec_event_field){ "image", e->image };
+	snprintf(exit, sizeof(exit), "%" PRId64, e->exit_code);
+	if (e->exit_code >= 0)
+		fields[n++] = (struct rec_event_field){ "exit_code", exit };
+	bool bad = e->action == CONTAINER_OOM || (e->action == CONTAINER_DIE && e->exit_code > 0);
+	snprintf(text, sizeof(text), "container %.120s: %s%s%s", name,
+		 rec_container_action_name(e->action), e->exit_code >= 0 ? ", exit code " : "",
+		 e->exit_code >= 0 ? exit : "");
+	struct rec_event event = {
+		.time_ns = e->time_ns,
+		.source = EVENT_CONTAINER,
+		.severity = bad ? EVENT_WARN : EVENT_INFO,
+		.trusted = true,
+		.id = id,
+		.text = text,
+		.fields = fields,
+		.n_fields = n,
+	};
+	units_put(s, &event);
+}
+
+static void units_epoll_add(struct record_units_state *s, int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (fd >= 0)
+		(void)epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+/* Connect to the manager; the first sweep is the baseline of the counters. */
+static int units_connect_bus(struct record_units_state *s, struct err *err)
+{
+	AUTO_REC_UNITS struct rec_unit_set set = { 0 };
+	int r = root_exists(s->root, "run/systemd/system")
+			? units_bus_open(&s->bus, err)
+			: err_set(err, -ENOENT, "pid 1 is not systemd");
+
+	if (r == 0)
+		r = units_bus_watch(s->bus, units_on_change, s, err);
+	if (r == 0)
+		r = units_bus_sweep(s->bus, NULL, NULL, &set, err);
+	if (r < 0) {
+		units_bus_close(s->bus);
+		s->bus = NULL;
+		return r;
+	}
+	vec_foreach (&set.units, u) {
+		struct watched *w = units_watched(s, u->name);
+		if (!w)
+			continue;
+		w->known = u->have & REC_UNIT_RESTARTS;
+		w->restarts = u->restarts;
+		text_copy(w->active, sizeof(w->active), u->active ? u->active : "");
+	}
+	/* of the units only those that say something: the frame stays small */
+	size_t kept = 0;
+	for (size_t i = 0; i < set.units.len; i++)
+		if (set.units.items[i].active && strcmp(set.units.items[i].active, "inactive") != 0)
+			set.units.items[kept++] = set.units.items[i];
+	set.units.len = kept;
+	buf_clear(&s->frame);
+	rec_units_encode(&s->frame, &set);
+	units_epoll_add(s, units_bus_fd(s->bus));
+	return 0;
+}
+
+static size_t units_connect_engines(struct record_units_state *s)
+{
+	struct docker_socket sockets[3];
+	size_t n = docker_sockets(sockets), open = 0;
+
+	for (size_t i = 0; i < n && i < UNITS_MOST_ENGINES; i++) {
+		if (s->engines[i].fd < 0 &&
+		    docker_follow_open(&s->engines[i], &sockets[i], NULL) == 0)
+			units_epoll_add(s, s->engines[i].fd);
+		open += s->engines[i].fd >= 0;
+	}
+	return open;
+}
+
+static void units_close(void *state)
+{
+	struct record_units_state *s = state;
+
+	if (!s)
+		return;
+	units_bus_close(s->bus);
+	for (size_t i = 0; i < UNITS_MOST_ENGINES; i++)
+		docker_follow_close(&s->engines[i]);
+	map_str_free(&s->by_name);
+	vec_free(&s->watched);
+	buf_free(&s->frame);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+}
+
+static int units_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	struct record_units_state *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->root = context->root;
+	for (size_t i = 0; i < UNITS_MOST_ENGINES; i++)
+		s->engines[i].fd = -1;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	int r = s->epoll < 0 ? err_set(err, -errno, "epoll: %s", strerror(errno)) : 0;
+	if (r == 0)
+		r = units_connect_bus(s, err);
+	size_t engines = s->epoll >= 0 ? units_connect_engines(s) : 0;
+	if (r < 0 && !engines) {
+		units_close(s);
+		return r;
+	}
+	*ret_state = s;
+	return 0;
+}
+
+static int units_begin_segment(void *state, const struct store_clock *clock, struct store_writer *w,
+			       struct err *err)
+{
+	struct record_units_state *s = state;
+
+	return s->frame.len ? store_writer_append(w, FRAME_UNITS, UNITS_FRAME_VERSION,
+						  clock->real_ns, s->frame.data, s->frame.len, err)
+			    : 0;
+}
+
+static int units_ready(void *state, struct store_writer *w, struct err *err)
+{
+	struct record_units_state *s = state;
+
+	s->w = w;
+	s->err = err;
+	s->r = 0;
+	if (s->bus && units_bus_dispatch(s->bus, err) < 0) {
+		units_bus_close(s->bus);
+		s->bus = NULL;
+		s->r = -ENOTCONN;
+	}
+	for (size_t i = 0; i < UNITS_MOST_ENGINES; i++)
+		if (s->engines[i].fd >= 0 &&
+		    docker_follow_ready(&s->engines[i], units_on_container, s) < 0)
+			docker_follow_close(&s->engines[i]);
+	s->w = NULL;
+	return s->r;
+}
+
+/* Whoever went away (systemd closes its connections when it re-executes itself) is asked again now
+ * and then. Connecting does not wait; the counters known so far stay the baseline. */
+static int units_tick(void *state, const struct store_clock *clock, struct store_writer *w,
+		      struct err *err)
+{
+	struct record_units_state *s = state;
+
+	(void)clock;
+	if (++s->ticks == 1) /* what the first sweep left in the queue makes no descriptor ready */
+		return units_ready(s, w, err);
+	if (s->ticks % UNITS_RETRY_TICKS != 0)
+		return 0;
+	(void)units_connect_engines(s);
+	if (s->bus || !root_exists(s->root, "run/systemd/system") ||
+	    units_bus_open(&s->bus, err) < 0)
+		return 0;
+	if (units_bus_watch(s->bus, units_on_change, s, err) < 0) {
+		units_bus_close(s->bus);
+		s->bus = NULL;
+		return 0;
+	}
+	units_epoll_add(s, units_bus_fd(s->bus));
+	return 0;
+}
+
+static int units_fd(void *state)
+{
+	return ((struct record_units_state *)state)->epoll;
+}
+
+const struct recorder_part record_units = {
+	.name = "units",
+	.open = units_open,
+	.begin_segment = units_begin_segment,
+	.tick = units_tick,
+	.fd = units_fd,
+	.ready = units_ready,
+	.close = units_close,
+};

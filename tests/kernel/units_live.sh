@@ -1,0 +1,144 @@
+#!/bin/bash
+# Inside a really booted systemd with a real dockerd: a unit with RestartSec=3s that dies, and a unit that stays `active` while it
+# recreates a container, are both reported within 60 s as crash loops, with cadence, cause and what they leak; the second is linked
+# to its container and to real zombies. Then: systemd that hangs, denies or is away, and an engine that never answers.
+set -u
+zscope=$1
+here=$(cd "$(dirname "$0")" && pwd)
+rig=$here/../rig/nspawn.sh
+dir=$(mktemp -d /var/tmp/zscope-units-XXXXXX)
+trap '"$rig" down "$dir"' EXIT
+fail() { echo "FAIL: $1"; [ -f "$dir/out" ] && tail -c 3000 "$dir/out"; exit 1; }
+inside() { "$rig" run "$dir" "$@"; }
+[ -x /bin/busybox ] || { echo "busybox-static is missing"; exit 77; }
+command -v jq >/dev/null || { echo "jq is missing"; exit 77; }
+
+"$rig" overlay "$dir" || exit $?
+"$rig" quiet "$dir"
+"$rig" program "$dir" "$zscope"
+system=$dir/root/etc/systemd/system
+cp /bin/busybox "$dir/root/opt/busybox"
+cat >"$system/dies.service" <<'UNIT'
+[Service]
+ExecStart=/bin/sh -c 'exit 5'
+Restart=on-failure
+RestartSec=3s
+[Install]
+WantedBy=multi-user.target
+UNIT
+# like ecs-init: one activation, for ever removing and recreating one container; each leaves a file behind, which pins its memcg
+cat >"$dir/root/opt/supervise" <<'SCRIPT'
+#!/bin/sh
+mkdir -p /opt/t/bin /opt/left
+cp /opt/busybox /opt/t/bin/busybox
+ln -sf busybox /opt/t/bin/sh
+tar -C /opt/t -c . | docker import - amazon/amazon-ecs-agent:latest
+n=0
+while :; do
+	n=$((n + 1))
+	docker rm -f ecs-agent >/dev/null 2>&1
+	docker run --name ecs-agent --network none -v /opt/left:/left amazon/amazon-ecs-agent:latest \
+		/bin/sh -c "busybox dd if=/dev/zero of=/left/$n bs=64k count=1 2>/dev/null; busybox sleep 1; exit 1"
+	sleep 1
+done
+SCRIPT
+chmod +x "$dir/root/opt/supervise"
+cat >"$system/ecs.service" <<'UNIT'
+[Unit]
+Requires=docker.service
+After=docker.service
+[Service]
+ExecStart=/opt/supervise
+[Install]
+WantedBy=multi-user.target
+UNIT
+mkdir -p "$system/multi-user.target.wants" "$dir/root/var/lib/kubelet"
+echo 'kind: KubeletConfiguration' >"$dir/root/var/lib/kubelet/config.yaml"
+ln -s ../dies.service ../ecs.service "$system/multi-user.target.wants/"
+"$rig" boot "$dir" >/dev/null || exit $?
+start=$SECONDS
+
+both='[.units[] | select(.crash_loop) | .unit] | index("dies.service") != null and index("ecs.service") != null'
+while :; do
+	inside /opt/zscope/zscope audit --json >"$dir/out" 2>"$dir/err"
+	status=$?
+	jq -e "$both" "$dir/out" >/dev/null 2>&1 && break
+	[ $((SECONDS - start)) -lt 60 ] || fail "not both reported within 60 s"
+	sleep 1
+done
+echo "both crash loops reported $((SECONDS - start)) s after boot"
+sleep 6
+inside /opt/zscope/zscope audit --json >"$dir/out"
+[ "$status" = 1 ] || fail "exit status $status instead of 1"
+unit() { jq -r ".units[] | select(.unit == \"$1\") | $2" "$dir/out"; }
+check() { [ "$(unit "$1" "$2")" = "$3" ] || fail "$1: $2 is $(unit "$1" "$2"), not $3"; }
+
+check dies.service '.cadence_ns > 2.5e9 and .cadence_ns < 5e9' true
+check dies.service '.result | startswith("exit code 5")' true
+check dies.service '.restarts >= 3' true
+check dies.service '.restarts_per_hour > 700 and .restarts_per_hour < 1400' true
+check dies.service '.leaks | test("cgroup")' true
+check dies.service '.endless_restart' true
+check dies.service '.first_seen_ns > 0' true
+inside systemctl --failed --no-legend | grep -q dies && fail "systemctl --failed lists it: the test proves nothing"
+
+check ecs.service .active active
+check ecs.service '.restarts // 0' 0
+check ecs.service .container.name ecs-agent
+check ecs.service '.container.image | startswith("amazon/amazon-ecs-agent")' true
+check ecs.service '.container.creates >= 3 and .container.creates_per_min > 5' true
+check ecs.service '.container.exit_code' 1
+check ecs.service '.container.proofs | index("socket peer") != null or index("knowledge base") != null' true
+check ecs.service .fits no
+check ecs.service '.leaks | test("memcg")' true
+jq -e '.shape == "k8s" and (.shape_evidence | length) > 0' "$dir/out" >/dev/null || fail "shape is not k8s"
+if jq -e '.units[] | select(.unit == "ecs.service") | .zombies >= 2' "$dir/out" >/dev/null; then
+	echo "$(unit ecs.service .zombies) zombies linked to ecs.service"
+elif inside /opt/zscope/zscope zombies --json | jq -e '.method == "census"' >/dev/null; then
+	fail "the census runs here, but no zombies were linked"
+else
+	echo "no census on this kernel: zombies were not linked"
+fi
+inside /opt/zscope/zscope audit | grep -q 'ecs.service → container ecs-agent (image amazon/amazon-ecs-agent' || fail "the chain is not in the text"
+
+# `check` reports it too
+inside /opt/zscope/zscope check --json >"$dir/out" 2>/dev/null
+grep -q 'dies.service' "$dir/out" || fail "check does not name the crash loop"
+
+# the recorder writes the events
+inside /opt/zscope/zscope record --store /tmp/store --for 9s >/dev/null 2>&1
+inside /opt/zscope/zscope events --store /tmp/store --json >"$dir/out" 2>/dev/null
+grep -q '"id":"unit-restart"' "$dir/out" || fail "no unit-restart event in the recording"
+grep -q '"id":"container-create"' "$dir/out" || fail "no container-create event in the recording"
+
+# D-Bus away or hanging, the engine hanging: named, partial, bounded, right status
+hang='import socket,sys,time
+for p in sys.argv[1:]:
+    import os
+    s=socket.socket(socket.AF_UNIX); s.bind(p); s.listen(8); globals()[p]=s
+print("ready",flush=True); time.sleep(60)'
+for bad in absent hanging; do
+	began=$(date +%s%N)
+	if [ $bad = absent ]; then
+		inside unshare -m sh -c 'mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && mount -t tmpfs t /run/dbus &&
+			DOCKER_HOST=unix:///nonexistent /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
+	else
+		# python is not in the tree: the sockets are made outside and bound in
+		mkdir -p "$dir/root/opt/hang"
+		python3 -c "$hang" "$dir/root/opt/hang/private" "$dir/root/opt/hang/bus" "$dir/root/opt/hang/docker" >/dev/null &
+		holder=$!
+		sleep 0.5
+		inside unshare -m sh -c 'mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && touch /run/systemd/private &&
+			mount --bind /opt/hang/private /run/systemd/private &&
+			DOCKER_HOST=unix:///opt/hang/docker /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
+	fi
+	status=$?
+	took=$((($(date +%s%N) - began) / 1000000))
+	[ "$bad" = hanging ] && kill "$holder"
+	[ "$status" = 2 ] || fail "systemd $bad: exit status $status instead of 2"
+	jq -e '.unknown[] | select(.what == "systemd")' "$dir/out" >/dev/null || fail "systemd $bad is not named"
+	[ "$bad" = absent ] || jq -e '.unknown[] | select(.what == "docker")' "$dir/out" >/dev/null || fail "the hanging engine is not named"
+	[ "$took" -lt 9000 ] || fail "systemd $bad: took $took ms"
+	echo "systemd $bad: named, status 2, $took ms"
+done
+echo ok
