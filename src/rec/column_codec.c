@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "auto.h"
+
 enum {
 	COLUMN_FEW = 4,     /* so few values are plain varints */
 	COLUMN_ESCAPE = 20, /* that many ones in a row: length and bits of the value follow */
@@ -45,12 +47,26 @@ static void bits_put_long(struct bits_out *b, uint64_t value, unsigned n)
 }
 
 /* Bits of a value of that length with that k: the middle of the values of that length. */
-static inline unsigned column_cost(unsigned length, unsigned k)
+static unsigned column_cost_of(unsigned length, unsigned k)
 {
 	uint64_t high = length <= k ? 0 : length == 1 ? 1 : (UINT64_C(3) << (length - 2)) >> k;
 
 	return high < COLUMN_ESCAPE ? (unsigned)high + 1 + k
 				    : COLUMN_ESCAPE + COLUMN_LENGTH_BITS + length;
+}
+
+static uint8_t costs[65][32];
+
+__attribute__((constructor)) static void column_fill_costs(void)
+{
+	for (unsigned length = 0; length <= 64; length++)
+		for (unsigned k = 0; k < 32; k++)
+			costs[length][k] = (uint8_t)column_cost_of(length, k);
+}
+
+static inline unsigned column_cost(unsigned length, unsigned k)
+{
+	return costs[length][k];
 }
 
 /* k of a value: fixed for the column, or its hint moved. */
@@ -104,20 +120,18 @@ static unsigned column_choose(const uint64_t *values, const uint8_t *hints, size
 	if (!hints)
 		return fixed;
 	int64_t mean = distance / (int64_t)n - 1 + COLUMN_SHIFT;
-	unsigned best = fixed;
-	for (int64_t shift = mean; shift <= mean + 1; shift++) {
-		if (shift < 0 || shift >= COLUMN_SHIFTS)
-			continue;
-		unsigned how = COLUMN_HINTED + (unsigned)shift;
-		uint64_t bits = 0;
-		for (size_t i = 0; i < n; i++)
-			bits += column_cost(bit_length(values[i]), column_k(how, hints, i));
-		if (bits < fixed_bits) {
-			fixed_bits = bits;
-			best = how;
-		}
+	if (mean < 0 || mean + 1 >= COLUMN_SHIFTS)
+		return fixed;
+	unsigned how = COLUMN_HINTED + (unsigned)mean;
+	uint64_t bits[2] = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		unsigned length = bit_length(values[i]);
+		bits[0] += column_cost(length, column_k(how, hints, i));
+		bits[1] += column_cost(length, column_k(how + 1, hints, i));
 	}
-	return best;
+	if (MIN_OF(bits[0], bits[1]) >= fixed_bits)
+		return fixed;
+	return bits[0] <= bits[1] ? how : how + 1;
 }
 
 static void column_put_bits(struct bits_out *b, const uint64_t *values, const uint8_t *hints,

@@ -14,7 +14,7 @@
 struct tick_base {
 	bool set;
 	struct tick tick;                  /* its strings lie in `arena` */
-	uint64_t *rates[REC_KIND_END];     /* column by column, in 2^-14 per ms */
+	uint64_t *rates[REC_KIND_END];     /* column by column, in 2^-13 per ms */
 	uint64_t paced[REC_KIND_END];      /* bit per field: its column of rates is not all zero */
 	struct map_u64 rows[REC_KIND_END]; /* hash of the key fields -> index + 1 */
 	struct arena arena;
@@ -49,5 +49,5 @@ static inline void *tick_base_row(const struct tick_base *b, const struct rec_de
 /* How far a counter of that pace has come after elapsed_ms. */
 static inline uint64_t tick_base_advance(uint64_t rate, uint64_t elapsed_ms)
 {
-	return rate * elapsed_ms >> 14;
+	return rate * elapsed_ms >> 13;
 }

@@ -7,6 +7,7 @@
 #include "auto.h"
 #include "column_codec.h"
 #include "tick_base.h"
+#include "timefmt.h"
 #include "wire.h"
 
 enum {
@@ -300,6 +301,8 @@ static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct 
 	}
 	codec_set_bases(c, b);
 	buf_add_char(out, 0); /* flags, below */
+	if (!(flags & BLOCK_SAME_ROWS))
+		wire_put_u64(out, b->n_rows);
 	if (!(flags & BLOCK_SAME_ROWS) && !b->key)
 		column_put(out, c->values.items, NULL, b->n_rows);
 	for (size_t i = 0; i < b->n_rows; i++) {
@@ -356,7 +359,6 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 static int encode_block(struct tick_codec *c, const struct block *b)
 {
 	buf_clear(&c->block);
-	wire_put_u64(&c->block, b->n_rows);
 	wire_put_u64(&c->block, b->desc->n_fields);
 	encode_rows(c, b, &c->block);
 	return encode_columns(c, b, &c->block);
@@ -405,7 +407,10 @@ int tick_codec_encode(struct tick_codec *c, const struct tick *t, struct buf *ou
 	if (r < 0)
 		return r;
 	uint64_t mono = t->mono_ns - key->mono_ns;
-	wire_put_i64(out, (int64_t)mono);
+	/* ticks come in whole seconds, nearly */
+	uint64_t whole = mono < UINT64_MAX - NS_PER_S ? (mono + NS_PER_S / 2) / NS_PER_S : 0;
+	wire_put_u64(out, whole);
+	wire_put_i64(out, (int64_t)(mono - whole * NS_PER_S));
 	wire_put_i64(out, (int64_t)(t->real_ns - key->real_ns - mono));
 	wire_put_i64(out, (int64_t)(t->boot_ns - key->boot_ns - mono));
 	encode_finish(c, out);
@@ -439,7 +444,7 @@ static int encode_rates(struct tick_codec *c, const struct block *b)
 				delta = row_value(b, i, f) -
 					tick_field_u64(tick_base_row(&c->base, desc, base), field);
 			/* a reset, or far too fast: no pace is better than a wrong one */
-			c->values.items[i] = delta >> 40 ? 0 : (delta << 14) / b->elapsed_ms;
+			c->values.items[i] = delta >> 40 ? 0 : (delta << 13) / b->elapsed_ms;
 		}
 		if (!any(c->values.items, b->n_rows))
 			continue;
@@ -679,10 +684,11 @@ static int decode_block(struct decode *d, const struct rec_desc *desc, const voi
 	struct wire_reader r;
 
 	wire_open(&r, bytes, len);
-	uint64_t n_rows = wire_get_u64(&r), n_fields = wire_get_u64(&r);
+	uint64_t n_fields = wire_get_u64(&r);
 	unsigned flags = r.at < r.end ? *r.at++ : 0;
-	uint64_t bound = flags & BLOCK_SAME_ROWS && !key ? d->c->base.tick.rows[desc->kind].len
-							 : len * 8 + 64;
+	bool same = flags & BLOCK_SAME_ROWS && !key;
+	uint64_t n_rows = same ? d->c->base.tick.rows[desc->kind].len : wire_get_u64(&r);
+	uint64_t bound = same ? n_rows : len * 8 + 64;
 	/* nothing may make us allocate much more than was there */
 	if (r.failed || !n_rows || n_rows > bound || n_rows > CODEC_MOST_ROWS || rows->len ||
 	    n_fields > CODEC_MOST_FIELDS || n_rows * desc->size > CODEC_MOST_BYTES)
@@ -760,7 +766,8 @@ int tick_codec_decode(struct tick_codec *c, const void *bytes, size_t len, struc
 		return -ENODATA;
 	tick_clear(ret);
 	wire_open(&r, bytes, len);
-	uint64_t mono = (uint64_t)wire_get_i64(&r);
+	uint64_t mono = wire_get_u64(&r) * NS_PER_S;
+	mono += (uint64_t)wire_get_i64(&r);
 	ret->mono_ns = key->mono_ns + mono;
 	ret->real_ns = key->real_ns + mono + (uint64_t)wire_get_i64(&r);
 	ret->boot_ns = key->boot_ns + mono + (uint64_t)wire_get_i64(&r);

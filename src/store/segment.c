@@ -45,6 +45,7 @@ void segment_index_clear(struct segment_index *index)
 	index->from_ns = index->to_ns = 0;
 	index->kinds = 0;
 	index->boot_id[0] = '\0';
+	index->start_mono_ns = index->start_boot_ns = 0;
 	index->seconds.len = index->dicts.len = index->blobs.len = 0;
 	buf_clear(&index->bytes);
 }
@@ -98,6 +99,8 @@ void segment_footer_encode(struct buf *out, const struct segment_index *index)
 	wire_put_u64(out, index->to_ns - index->from_ns);
 	wire_put_u64(out, index->kinds);
 	wire_put_bytes(out, index->boot_id, strlen(index->boot_id));
+	wire_put_u64(out, index->start_mono_ns);
+	wire_put_u64(out, index->start_boot_ns);
 	wire_put_u64(out, index->seconds.len);
 	vec_foreach (&index->seconds, second) {
 		wire_put_i64(out, (int64_t)(second->time_ns - time_ns));
@@ -184,6 +187,8 @@ int segment_footer_parse(const void *bytes, size_t len, uint64_t file_len,
 	if (!boot_id || boot_len >= sizeof(ret->boot_id))
 		return -EBADMSG;
 	text_copy_n(ret->boot_id, sizeof(ret->boot_id), boot_id, boot_len);
+	ret->start_mono_ns = wire_get_u64(&r);
+	ret->start_boot_ns = wire_get_u64(&r);
 	int err = footer_parse_seconds(&r, file_len, ret);
 	if (err == 0)
 		err = footer_parse_dicts(&r, file_len, ret);

@@ -52,6 +52,7 @@ struct segment_index {
 	uint64_t from_ns, to_ns; /* first anchor, one second past the last */
 	uint32_t kinds;          /* FRAME_BITs that occur */
 	char boot_id[40];
+	uint64_t start_mono_ns, start_boot_ns; /* clocks at the name's start_ns; 0 = lost */
 	VEC(struct segment_second) seconds;
 	VEC(struct segment_dict) dicts;
 	VEC(struct segment_blob) blobs;

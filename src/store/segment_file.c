@@ -133,8 +133,8 @@ static void file_index_frame(struct segment_file *f, const struct frame_head *he
 	if (head->kind != FRAME_SEGMENT || head->zstd)
 		return;
 	wire_open(&r, head->stored, head->stored_len);
-	wire_get_u64(&r);
-	wire_get_i64(&r);
+	f->index.start_mono_ns = wire_get_u64(&r);
+	f->index.start_boot_ns = wire_get_u64(&r);
 	const char *boot_id = wire_get_bytes(&r, &len);
 	if (boot_id)
 		text_copy_n(f->index.boot_id, sizeof(f->index.boot_id), boot_id, len);

@@ -502,12 +502,15 @@ static int reader_clock_at(struct store_reader *r, const struct segment_second *
 	struct wire_reader w;
 
 	ssize_t n = pread(r->file.fd, bytes, sizeof(bytes), (off_t)second->offset);
-	if (n <= 0 || frame_wire_get(bytes, (size_t)n, r->file.name.salt, &head) < 0 || head.zstd)
+	const struct segment_index *index = &r->file.index;
+	if (n <= 0 || frame_wire_get(bytes, (size_t)n, r->file.name.salt, &head) < 0 || head.zstd ||
+	    !index->start_boot_ns)
 		return -EBADMSG;
+	uint64_t passed = head.time_ns - r->file.name.start_ns;
 	wire_open(&w, head.stored, head.stored_len);
 	ret->real_ns = head.time_ns;
-	ret->mono_ns = wire_get_u64(&w);
-	ret->boot_ns = ret->mono_ns + (uint64_t)wire_get_i64(&w);
+	ret->mono_ns = index->start_mono_ns + passed + (uint64_t)wire_get_i64(&w);
+	ret->boot_ns = index->start_boot_ns + passed + (uint64_t)wire_get_i64(&w);
 	text_copy(ret->boot_id, sizeof(ret->boot_id), r->file.index.boot_id);
 	return w.failed ? -EBADMSG : 0;
 }

@@ -133,16 +133,30 @@ int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned v
 	return 0;
 }
 
-static void writer_put_clock(struct store_writer *w, enum frame_kind kind)
+/* The first frame: the clocks as they are. */
+static void writer_put_start(struct store_writer *w)
 {
 	const struct store_clock *c = &w->clock;
 
 	buf_clear(&w->scratch);
 	wire_put_u64(&w->scratch, c->mono_ns);
-	wire_put_i64(&w->scratch, (int64_t)(c->boot_ns - c->mono_ns));
-	if (kind == FRAME_SEGMENT)
-		wire_put_bytes(&w->scratch, c->boot_id, strlen(c->boot_id));
-	store_writer_append(w, kind, 1, c->real_ns, w->scratch.data, w->scratch.len, NULL);
+	wire_put_u64(&w->scratch, c->boot_ns);
+	wire_put_bytes(&w->scratch, c->boot_id, strlen(c->boot_id));
+	store_writer_append(w, FRAME_SEGMENT, 1, c->real_ns, w->scratch.data, w->scratch.len, NULL);
+	w->index.start_mono_ns = c->mono_ns;
+	w->index.start_boot_ns = c->boot_ns;
+}
+
+/* An anchor: how far the other clocks strayed from the wall clock since the start. */
+static void writer_put_clock(struct store_writer *w)
+{
+	const struct store_clock *c = &w->clock;
+	uint64_t passed = c->real_ns - w->start.real_ns;
+
+	buf_clear(&w->scratch);
+	wire_put_i64(&w->scratch, (int64_t)(c->mono_ns - w->start.mono_ns - passed));
+	wire_put_i64(&w->scratch, (int64_t)(c->boot_ns - w->start.boot_ns - passed));
+	store_writer_append(w, FRAME_CLOCK, 1, c->real_ns, w->scratch.data, w->scratch.len, NULL);
 }
 
 static int writer_begin(struct store_writer *w, struct err *err)
@@ -159,8 +173,8 @@ static int writer_begin(struct store_writer *w, struct err *err)
 	segment_index_clear(&w->index);
 	text_copy(w->index.boot_id, sizeof(w->index.boot_id), w->clock.boot_id);
 	w->start = w->clock;
-	writer_put_clock(w, FRAME_SEGMENT);
-	writer_put_clock(w, FRAME_CLOCK);
+	writer_put_start(w);
+	writer_put_clock(w);
 	return w->hooks.begin ? w->hooks.begin(w->hooks.arg, w, err) : 0;
 }
 
@@ -273,7 +287,7 @@ int store_writer_tick(struct store_writer *w, const struct store_clock *clock, s
 		store_retain_apply(&w->retain, clock->real_ns);
 	} else {
 		w->clock = *clock;
-		writer_put_clock(w, FRAME_CLOCK);
+		writer_put_clock(w);
 	}
 	writer_put_gap(w);
 	writer_ask_sync(w, false);
