@@ -224,7 +224,7 @@ static void write_nodes(struct json *j, const struct flame *f, bool diff, uint64
 	vec_foreach (&names->list, key)
 		json_str(j, NULL, profile_text(f->profile, (uint32_t)(*key >> 1)));
 	json_end_array(j);
-	json_array(j, "kernel"); /* beside names: 1 = a kernel function */
+	json_array(j, "in_kernel"); /* beside names: 1 = a kernel function */
 	vec_foreach (&names->list, key)
 		json_u64(j, NULL, *key & 1);
 	json_end_array(j);

@@ -166,8 +166,9 @@ static void add_data(struct api *api, struct buf *out, const struct report_optio
 		 "{\"report\":{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64
 		 ",\"focus_from_ns\":%" PRIu64 ",\"focus_to_ns\":%" PRIu64 ",",
 		 from_s * NS_PER_S, to_s * NS_PER_S, f.from_s * NS_PER_S, f.to_s * NS_PER_S);
-	if (f.by_cpu)
-		buf_addf(out, "\"cpu\":%u,", f.cpu);
+	buf_addf(out, "\"cpu\":%u,", f.cpu);
+	if (!f.by_cpu)
+		buf_add_str(out, "\"all_cores\":true,");
 	buf_addf(out, "\"made_ns\":%" PRIu64 "},\"responses\":{\"_\":0", clock_real_ns());
 	add_answer(api, out, "status", "status", REPORT_MOST_BYTES / 10);
 	buf_add(out, answers.data, answers.len);

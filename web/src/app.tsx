@@ -57,7 +57,7 @@ export function App(): JSX.Element {
   const window_: Window | null = useMemo(
     () => (whole ? (state.from !== undefined && state.from < whole.to && state.to! > whole.from ? { from: state.from, to: state.to! } : whole) : null),
     [whole?.from, whole?.to, state.from, state.to]);
-  const outside = whole && state.from !== undefined && window_ === whole;
+  const outside = whole && state.from !== undefined && !(state.from < whole.to && state.to! > whole.from);
 
   const points = Math.max(200, Math.min(1600, Math.round(innerWidth)));
   const overview = useApi<Overview>(window_ ? path("overview", { ...(state.from !== undefined && !outside ? { from: at(window_.from), to: at(window_.to) } : {}), points }) : null, following ? version : 0);

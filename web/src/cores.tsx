@@ -125,7 +125,7 @@ export function CoreMap(props: { data: Matrix; window: Window; state: State }): 
       />
       <p class="hover-line">
         {hover ? <>core <b>{data.cpus[hover[0]]}</b> at <b>{clock(start + hover[1] * step)}</b>: <b>{value === 255 ? "not recorded" : `${value} %`}</b> {MODES[data.mode]}{step > 1 ? <span class="dim"> (worst second of {span(step)})</span> : null}</>
-          : <span class="dim">click a hot cell: it selects the core and the second</span>}
+          : <span class="dim">{inside ? "" : "click a hot cell: it selects the core and the second"}</span>}
       </p>
     </>
   );

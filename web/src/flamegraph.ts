@@ -62,7 +62,7 @@ export function layout(flame: Flame): Graph {
   while (open.length) end[open.pop()!] = n;
   const rows = rowLengths.map((l) => new Uint32Array(l)), fill = rowLengths.map(() => 0);
   for (let i = 0; i < n; i++) rows[depth[i]][fill[depth[i]]++] = i;
-  return { names, kernel: Uint8Array.from(names, (s, i) => flame.kernel?.[i] ?? (isKernelName(s) ? 1 : 0)), name, depth, value, base, start, end, parent, rows, total: n ? value[0] : 0 };
+  return { names, kernel: Uint8Array.from(names, (s, i) => flame.in_kernel?.[i] ?? (isKernelName(s) ? 1 : 0)), name, depth, value, base, start, end, parent, rows, total: n ? value[0] : 0 };
 }
 
 export interface Zoom { node: number }

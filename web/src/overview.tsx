@@ -39,6 +39,7 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
   if (!why.data) return why.error ? <NoVerdict events={props.events} text={why.error.message} /> : <Skeleton height={168} />;
   const { verdict, chain = [], findings = [], plan = [] } = why.data;
   const steps = chain.length ? chain : findings;
+  const resets = props.events.filter(isReset), last = resets[resets.length - 1];
   return (
     <section class="verdict" aria-labelledby="verdict-title">
       <div class="verdict-head">
@@ -65,6 +66,9 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
             );
           })}
         </ol>
+      )}
+      {!inside && resets.length > 0 && !steps.some((f) => /reset/.test(f.finding ?? f.id ?? "")) && (
+        <p class="also">{resets.length === 1 ? "There was a network reset" : `There were ${resets.length} network resets, the last one`} at {clock(last.time_ns / 1e9)}. <button type="button" class="link" onClick={() => go({ view: "resets", ev: last.event })}>Look at the reset of {clock(last.time_ns / 1e9)}</button></p>
       )}
       {plan.length > 0 && (
         <details class="plan" open>
@@ -270,13 +274,13 @@ export function EventTable(props: { events: EventRow[]; state: State }): JSX.Ele
   if (!props.events.length) return <Empty title="No events in this window">Nothing was logged, restarted or reset while it lasted.</Empty>;
   const rows = all ? props.events : props.events.slice(-SHOWN);
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="events">
-      <table>
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="table of events">
+      <table class="events">
         <thead><tr><th>time</th><th>source</th><th>what</th><th>text</th></tr></thead>
         <tbody>
           {rows.map((e) => (
             <tr class={e.event === props.state.ev ? "on" : undefined}>
-              <td class="num nowrap"><button type="button" class="link" onClick={() => openEvent(e)}>{clock(e.time_ns / 1e9, 3)}</button></td>
+              <td class="num nowrap">{inside ? clock(e.time_ns / 1e9, 3) : <button type="button" class="link" onClick={() => openEvent(e)}>{clock(e.time_ns / 1e9, 3)}</button>}</td>
               <td class="nowrap">{e.source}</td>
               <td class="nowrap"><span class={"sev " + e.severity}>{e.id}</span>{e.injected ? <span class="tag">injected</span> : null}{!e.trusted ? <span class="tag" title="could be forged from userspace">not trusted</span> : null}</td>
               <td class="text">{e.text}{e.count && e.count > 1 ? <span class="dim"> × {e.count}</span> : null}</td>
@@ -293,6 +297,8 @@ export function OverviewView(props: { state: State; window: Window; whole: Windo
   const { state, window: w } = props;
   const why = useApi<Why>(path("why", state.from !== undefined ? { from: at(w.from), to: at(w.to) } : {}), state.from !== undefined ? 0 : Math.floor(props.version / 10));
   const shown = props.events.filter((e) => e.time_ns / 1e9 >= w.from && e.time_ns / 1e9 < w.to);
+  // the verdict's height is known when it is there: nothing below it jumps
+  if (!why.data && !why.error) return <Skeleton height={420} />;
   return (
     <>
       <Verdict why={why} events={props.events} />

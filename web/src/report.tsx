@@ -15,7 +15,7 @@ import type { Events, Flame, Heat, Matrix, Overview, Status, Unknown, Why, Zombi
 import { EvidenceList, Legend, Unknowns, useTheme } from "./ui";
 import { ZombiesBody } from "./zombies";
 
-interface About { from_ns: number; to_ns: number; focus_from_ns: number; focus_to_ns: number; cpu?: number; made_ns: number; notes?: string; validation?: { what: string; before?: unknown; after?: unknown; ok?: boolean; source?: string }[] }
+interface About { from_ns: number; to_ns: number; focus_from_ns: number; focus_to_ns: number; cpu?: number; all_cores?: boolean; made_ns: number; notes?: string; validation?: { what: string; before?: unknown; after?: unknown; ok?: boolean; source?: string }[] }
 
 function Part(props: { title: string; note?: string; children: JSX.Element | (JSX.Element | null)[] }): JSX.Element {
   return <section class="panel part"><h2>{props.title} {props.note && <span class="dim">{props.note}</span>}</h2>{props.children}</section>;
@@ -54,8 +54,8 @@ export function Report(): JSX.Element {
         {resets.length ? <Part title="Network resets" note={String(resets.length)}><div>{resets.slice(-20).reverse().map((e) => <ResetCard e={e} on={false} linked={false} />)}</div></Part> : null}
         {overview.data ? <Part title="Timeline" note={span(w.to - w.from)}><Charts data={overview.data} window={w} state={focus} /></Part> : null}
         {cores.data ? <Part title="Every core, every second" note={about.cpu !== undefined ? `core ${about.cpu} is marked` : ""}><Legend low="0 %" high="100 %" theme={theme} /><CoreMap data={cores.data} window={w} state={focus} /></Part> : null}
-        {heat.data && heat.data.cols ? <Part title="Inside the seconds" note={about.cpu !== undefined ? `samples of core ${about.cpu}` : "samples of all cores"}><Legend low="idle" high="most samples" theme={theme} /><HeatMap data={heat.data} state={focus} /></Part> : null}
-        {flame.data ? <Part title="Flame graph" note={`${clock(focus.s0)} – ${clock(focus.s1)}, ${count(flame.data.samples)} samples${about.cpu !== undefined ? ` of core ${about.cpu}` : ""}`}><FlamePart data={flame.data} /></Part> : null}
+        {heat.data && heat.data.cols ? <Part title="Inside the seconds" note={!about.all_cores && about.cpu !== undefined ? `samples of core ${about.cpu}` : "samples of all cores"}><Legend low="idle" high="most samples" theme={theme} /><HeatMap data={heat.data} state={focus} /></Part> : null}
+        {flame.data ? <Part title="Flame graph" note={`${clock(focus.s0)} – ${clock(focus.s1)}, ${count(flame.data.samples)} samples${!about.all_cores && about.cpu !== undefined ? ` of core ${about.cpu}` : ""}`}><FlamePart data={flame.data} /></Part> : null}
         {zombies.data ? <Part title="Zombie memory cgroups"><ZombiesBody data={zombies.data} window={w} state={focus} /></Part> : null}
         {list.length ? <Part title="Events" note={count(events.data?.total)}><EventTable events={list} state={focus} /></Part> : null}
         <Part title="What is unknown">{unknown.length ? <Unknowns list={unknown} /> : <p class="dim">Everything that this report asked for could be read.</p>}</Part>

@@ -44,7 +44,7 @@ export interface FlameNode { name: string; value: number; delta?: number; childr
 export interface Flame extends Envelope {
   samples?: number; lost?: number;
   names?: string[];
-  kernel?: number[]; // beside names: 1 = a kernel function
+  in_kernel?: number[]; // beside names: 1 = a kernel function
   least?: number; // frames with fewer samples are left out
   nodes?: number[]; // preorder, 3 (flame) or 4 (diff) numbers each: name, depth, value, base value
   root?: FlameNode;

@@ -31,7 +31,7 @@ export function UnitsView(props: { version: number }): JSX.Element {
           <>
             {typeof data.shape === "string" && <p class="dim">This host looks like: {data.shape}</p>}
             {data.units.length ? (
-              <div class="scroll" tabIndex={0} role="region" aria-label="units">
+              <div class="scroll" tabIndex={0} role="region" aria-label="table of units">
                 <table><thead><tr><th>unit</th><th>state</th><th class="num">restarts</th><th class="num">per hour</th><th>enabled</th><th>belongs here</th><th class="num">leaks</th><th>why</th></tr></thead>
                   <tbody>{data.units.map((u) => <Row u={u} />)}</tbody></table>
               </div>

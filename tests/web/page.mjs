@@ -1,0 +1,207 @@
+// The page in a real browser, over a generated recording with an incident and hostile names.
+import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { axeSource, browser, build, check, finish, run, serve } from "./lib.mjs";
+
+const work = mkdtempSync(join(tmpdir(), "zscope-web-"));
+const shots = join(build, "meson-logs", "screenshots");
+mkdirSync(shots, { recursive: true });
+const store = join(work, "store"), report = join(work, "report.html");
+await run(join(build, "tests/web/make-store"), [store, "96", "900"]);
+await run(join(build, "zscope"), ["report", "--store", store, "-o", report]);
+const server = await serve(store);
+const b = await browser();
+
+// A page that counts everything that must not happen.
+async function open(hash = "", options = {}) {
+  const context = await b.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.trouble = [];
+  page.requests = [];
+  page.on("pageerror", (e) => page.trouble.push(e.message));
+  page.on("console", (m) => { if (m.type() === "error" && !/404/.test(m.text())) page.trouble.push(m.text()); });
+  page.on("request", (r) => page.requests.push(r.url()));
+  if (hash !== null) await page.goto(server.url + hash);
+  return page;
+}
+
+async function axe(page, name) {
+  // the page's own policy forbids what a test injects: ask through the debugger
+  await page.evaluate(axeSource());
+  const result = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  check(`${name}: no accessibility violation`, result.violations.length === 0,
+    result.violations.map((v) => `${v.id} (${v.nodes.length}): ${v.nodes[0].html.slice(0, 120)} ${v.nodes[0].failureSummary?.split("\n")[1] ?? ""}`).join("; "));
+}
+
+const hacked = (page) => page.evaluate(() => window.hacked !== undefined || document.querySelector("#app img, #app script") !== null);
+// the picture is drawn: the canvas has more than one colour
+const drawn = (page, selector) => page.evaluate((s) => {
+  const c = document.querySelector(s);
+  const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+  const seen = new Set();
+  for (let i = 0; i < d.length; i += 4 * 97) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
+  return seen.size;
+}, selector);
+
+try {
+  // verdict → reset → core → heat map → flame graph
+  {
+    const page = await open();
+    await page.getByRole("heading", { level: 2 }).first().waitFor();
+    await page.getByText(/Look at the reset of/).first().waitFor();
+    let clicks = 0;
+    const click = async (locator) => { clicks++; await locator.click(); };
+    await page.screenshot({ path: join(shots, "1-overview.png"), fullPage: true });
+    await axe(page, "overview");
+    await click(page.getByText(/Look at the reset of/).first());
+    await page.locator(".reset.on").waitFor();
+    await axe(page, "resets");
+    await page.screenshot({ path: join(shots, "2-resets.png") });
+    await click(page.getByRole("button", { name: /core 5 at/ }));
+    await page.locator(".selected b").first().waitFor();
+    await page.locator(".map").waitFor();
+    check("cores: the map is drawn", (await drawn(page, "canvas.map")) > 5);
+    check("cores: the second of the core is shown", (await page.locator("td.hot").count()) > 0);
+    await axe(page, "cores");
+    await page.screenshot({ path: join(shots, "3-cores.png"), fullPage: true });
+    await click(page.getByRole("button", { name: "Heat map of this moment" }));
+    await page.locator(".heat-scroll canvas").waitFor();
+    check("heat: the map is drawn", (await drawn(page, "canvas.map")) > 5);
+    await axe(page, "heat");
+    await page.screenshot({ path: join(shots, "4-heat.png"), fullPage: true });
+    await click(page.getByRole("button", { name: /^Flame graph/ }));
+    await page.locator(".flame-scroll canvas").waitFor();
+    check("flame: the graph is drawn", (await drawn(page, "canvas.map")) > 5);
+    await axe(page, "flame");
+    await page.screenshot({ path: join(shots, "5-flame.png"), fullPage: true });
+    check("from verdict to flame graph in four clicks or fewer", clicks <= 4, String(clicks));
+    await page.locator("#search").fill("memcg_stat_show");
+    await page.getByText(/matched/).waitFor();
+    const matched = await page.locator(".flame-right").innerText();
+    check("search tells how much matches", parseFloat(matched.match(/([\d.]+) %/)?.[1] ?? "0") > 30, matched);
+    await page.waitForTimeout(400);
+    const link = page.url();
+    check("the link is short", link.length <= 200, String(link.length));
+    await page.getByRole("button", { name: "Table" }).click();
+    await page.getByRole("cell", { name: "memcg_stat_show" }).first().waitFor();
+    await axe(page, "table");
+    check("no script ran from names", !(await hacked(page)));
+    check("no trouble in the console", page.trouble.length === 0, page.trouble.join("; "));
+    check("no request left this machine", page.requests.every((u) => u.startsWith(server.url) || u.startsWith("data:")));
+    const again = await open();
+    await again.goto(link);
+    await again.locator(".flame-scroll canvas").waitFor();
+    check("a link reproduces the view", (await again.locator("#search").inputValue()) === "memcg_stat_show" && (await again.getByRole("button", { name: "core 5 ×" }).count()) === 1);
+    await page.context().close();
+    await again.context().close();
+  }
+  // keyboard alone
+  {
+    const page = await open();
+    await page.getByText(/Look at the reset of/).first().waitFor();
+    await page.keyboard.press("]");
+    await page.locator(".reset.on").waitFor();
+    await page.getByRole("button", { name: /core 5 at/ }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("canvas.map").waitFor();
+    await page.locator("canvas.map").focus();
+    await page.keyboard.press("ArrowRight");
+    check("arrows move the selection", /s0=/.test(page.url()));
+    await page.keyboard.press("Enter");
+    await page.locator(".heat-scroll canvas").waitFor();
+    await page.locator(".heat-scroll canvas").focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".flame-scroll canvas").waitFor();
+    await page.locator(".flame-scroll canvas").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".flame-line b.mono").waitFor();
+    check("keys walk the frames", (await page.locator(".flame-line b.mono").innerText()).length > 0);
+    await page.keyboard.press("1");
+    await page.locator(".verdict").waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    for (const key of "1234567") {
+      await page.keyboard.press(key);
+      await page.waitForTimeout(150);
+    }
+    check("keys reach every view without trouble", page.trouble.length === 0, page.trouble.join("; "));
+    await page.context().close();
+  }
+  // dark, narrow, wide
+  for (const [name, options] of [["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 400, height: 800 } }], ["4k", { viewport: { width: 3840, height: 2000 } }]]) {
+    const page = await open("#/overview", options);
+    await page.locator(".verdict").waitFor();
+    await page.locator(".plot canvas").first().waitFor();
+    await axe(page, name);
+    await page.screenshot({ path: join(shots, `overview-${name}.png`) });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    check(`${name}: nothing hangs over the edge`, wide <= 0, String(wide));
+    for (const view of ["cores", "heat", "flame", "zombies", "units", "resets"]) {
+      await page.evaluate((v) => { location.hash = "#/" + v; }, view);
+      await page.waitForTimeout(350);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      check(`${name} ${view}: nothing hangs over the edge`, over <= 0, String(over));
+      await page.screenshot({ path: join(shots, `${view}-${name}.png`) });
+    }
+    check(`${name}: no trouble`, page.trouble.length === 0, page.trouble.join("; "));
+    await page.context().close();
+  }
+  // speed of the first paint, jumps of the layout
+  {
+    const page = await open(null);
+    await page.addInitScript(() => {
+      window.shift = 0;
+      new PerformanceObserver((l) => l.getEntries().forEach((e) => { if (!e.hadRecentInput) window.shift += e.value; })).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(server.url);
+    await page.locator(".plot canvas").first().waitFor();
+    await page.waitForTimeout(800);
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1);
+    const shift = await page.evaluate(() => window.shift);
+    check("first paint within two seconds on a loaded machine", paint > 0 && paint < 2000, String(paint));
+    console.log(`     first paint ${Math.round(paint)} ms, layout shift ${shift.toFixed(3)}`);
+    check("no layout jumps", shift < 0.1, String(shift));
+    await page.context().close();
+  }
+  // a link into nowhere, and a view of nothing
+  {
+    const page = await open("#/overview?from=1000&to=2000");
+    await page.getByText(/outside this recording/).waitFor();
+    await page.goto(server.url + "#/flame?from=NaN&to=-5&s0=9e99&cpu=99999&mode=%3Cscript%3E&comm=" + "x".repeat(500));
+    await page.waitForTimeout(500);
+    check("absurd links do no harm", page.trouble.length === 0 && !(await hacked(page)), page.trouble.join("; "));
+    await page.context().close();
+  }
+  // the report, from disk, with the network off
+  {
+    const context = await b.newContext({ viewport: { width: 1400, height: 900 }, offline: true });
+    const page = await context.newPage();
+    const trouble = [], requests = [];
+    page.on("pageerror", (e) => trouble.push(e.message));
+    page.on("console", (m) => m.type() === "error" && trouble.push(m.text()));
+    page.on("request", (r) => requests.push(r.url()));
+    await page.goto("file://" + report);
+    await page.locator(".flame-scroll canvas").waitFor();
+    await page.locator(".heat-scroll canvas").waitFor();
+    check("report: the flame graph is drawn", (await drawn(page, ".flame-scroll canvas")) > 5);
+    check("report: resets, cores, zombies and unknowns are there", (await page.locator(".reset").count()) > 0 && (await page.getByText("Every core, every second").count()) === 1 && (await page.getByText("What is unknown").count()) === 1);
+    check("report: nothing was asked of a network", requests.every((u) => u.startsWith("file:") || u.startsWith("data:")), requests.join(" "));
+    check("report: no script ran from names, no trouble", !(await hacked(page)) && trouble.length === 0, trouble.join("; "));
+    await page.evaluate(axeSource()).catch(() => undefined);
+    await page.screenshot({ path: join(shots, "report.png"), fullPage: true });
+    await page.emulateMedia({ media: "print" });
+    await page.pdf({ path: join(shots, "report.pdf") });
+    await context.close();
+  }
+} catch (e) {
+  check("the tests ran to their end", false, e.stack);
+} finally {
+  await b.close();
+  const code = await server.stop();
+  check("serve ends cleanly", code === 0, String(code));
+  rmSync(work, { recursive: true });
+}
+finish();
