@@ -21,7 +21,13 @@
 #include "timefmt.h"
 #include "vec.h"
 
-enum { CLEAN_DEPTH = 64, CLEAN_WAIT_MS = 5000, CLEAN_TRIES = 100, CLEAN_JOURNAL_CAP = 64 << 20 };
+enum {
+	CLEAN_DEPTH = 64,
+	CLEAN_WAIT_MS = 5000,
+	CLEAN_TRIES = 100,
+	CLEAN_JOURNAL_CAP = 64 << 20,
+	CLEAN_ORPHAN_S = 7200
+};
 
 struct traces {
 	VEC(struct lab_trace_line) list;
@@ -206,6 +212,16 @@ static void clean_run(const char *state_dir, struct lab_cleaned *ret, struct err
 	ret->runs++;
 }
 
+/* No run lasts longer than an hour: what is younger may belong to one that keeps its journal
+ * elsewhere. */
+static bool is_old(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       clock_real_ns() / NS_PER_S > (uint64_t)st.st_mtime + CLEAN_ORPHAN_S;
+}
+
 /* Directories of runs whose journal was lost, for instance with /run at a reboot. */
 static void clean_orphans(const char *below, bool cgroup, struct lab_cleaned *ret, struct err *err)
 {
@@ -215,7 +231,8 @@ static void clean_orphans(const char *below, bool cgroup, struct lab_cleaned *re
 
 	while (dir && (e = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%s", below, e->d_name);
-		if (text_starts(e->d_name, "zscope-lab-") && lab_journal_is_ours(path))
+		if (text_starts(e->d_name, "zscope-lab-") && lab_journal_is_ours(path) &&
+		    is_old(dirfd(dir), e->d_name))
 			clean_tree(path, cgroup, ret, err);
 	}
 }

@@ -27,9 +27,12 @@ struct zombie_work {
 	char home[320]; /* the cgroup that the worker lives in between */
 };
 
-/* Each makes what will hold the cgroup, while the worker is in it. Returns 0 or a negative errno.
- */
-typedef int (*pin_fn)(struct lab_run *run, uint64_t i);
+/* Opens the file outside of the cgroup, so that the file system's own blocks are not charged to it.
+ * -1 = needs none. */
+typedef int (*prepare_fn)(struct lab_run *run, uint64_t i);
+/* Makes what will hold the cgroup, while the worker is in it; closes fd unless it must stay. 0 or a
+ * negative errno. */
+typedef int (*pin_fn)(struct lab_run *run, int fd);
 
 static int write_file(int fd, uint64_t bytes)
 {
@@ -43,60 +46,69 @@ static int write_file(int fd, uint64_t bytes)
 	return 0;
 }
 
-static int make_file(const char *dir, uint64_t i, uint64_t bytes, char *ret_path, size_t size)
-{
-	snprintf(ret_path, size, "%s/f%llu", dir, (unsigned long long)i);
-	int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	int r = write_file(fd, bytes);
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	return fd;
-}
-
-static int pin_file(struct lab_run *run, uint64_t i)
+static int open_new(const char *dir, uint64_t i)
 {
 	char path[200];
-	AUTO_CLOSE int fd =
-		make_file(run->scratch_dir, i, run->options.size_bytes, path, sizeof(path));
-	return fd < 0 ? fd : 0;
+
+	snprintf(path, sizeof(path), "%s/f%llu", dir, (unsigned long long)i);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
 }
 
-static int pin_deleted(struct lab_run *run, uint64_t i)
+static int prepare_file(struct lab_run *run, uint64_t i)
 {
-	char path[200];
-	int fd = make_file(run->scratch_dir, i, run->options.size_bytes, path, sizeof(path));
-
-	/* stays open in this process until it ends */
-	return fd < 0 ? fd : unlink(path) < 0 ? -errno : 0;
+	return open_new(run->scratch_dir, i);
 }
 
-static int pin_tmpfs(struct lab_run *run, uint64_t i)
+static int prepare_tmpfs(struct lab_run *run, uint64_t i)
 {
-	char path[200];
-	AUTO_CLOSE int fd = make_file(run->shm_dir, i, run->options.size_bytes, path, sizeof(path));
-	return fd < 0 ? fd : 0;
+	return open_new(run->shm_dir, i);
 }
 
-static int pin_mmap(struct lab_run *run, uint64_t i)
+static int prepare_deleted(struct lab_run *run, uint64_t i)
 {
 	char path[200];
-	AUTO_CLOSE int fd =
-		make_file(run->scratch_dir, i, run->options.size_bytes, path, sizeof(path));
-	if (fd < 0)
-		return fd;
-	void *map =
-		mmap(NULL, run->options.size_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
-	return map == MAP_FAILED ? -errno : 0;
+	int fd = open_new(run->scratch_dir, i);
+
+	snprintf(path, sizeof(path), "%s/f%llu", run->scratch_dir, (unsigned long long)i);
+	return fd >= 0 && unlink(path) < 0 ? -errno : fd;
+}
+
+static int prepare_nothing(struct lab_run *run, uint64_t i)
+{
+	(void)run, (void)i;
+	return -1;
+}
+
+static int pin_written(struct lab_run *run, int fd)
+{
+	int r = write_file(fd, run->options.size_bytes);
+	close(fd);
+	return r;
+}
+
+/* Stays open in this process until it ends. */
+static int pin_deleted(struct lab_run *run, int fd)
+{
+	return write_file(fd, run->options.size_bytes);
+}
+
+static int pin_mmap(struct lab_run *run, int fd)
+{
+	int r = write_file(fd, run->options.size_bytes);
+	void *map = r < 0 ? MAP_FAILED
+			  : mmap(NULL, run->options.size_bytes, PROT_READ,
+				 MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (r == 0 && map == MAP_FAILED)
+		r = -errno;
+	close(fd);
+	return r;
 }
 
 /* A child that ends in the cgroup and is never reaped, because the worker does not wait. */
-static int pin_process(struct lab_run *run, uint64_t i)
+static int pin_process(struct lab_run *run, int fd)
 {
-	(void)run, (void)i;
+	(void)run, (void)fd;
 	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -107,12 +119,12 @@ static int pin_process(struct lab_run *run, uint64_t i)
 }
 
 /* A child whose cgroup namespace is rooted here; it leaves the cgroup and sleeps. */
-static int pin_namespace(struct lab_run *run, uint64_t i)
+static int pin_namespace(struct lab_run *run, int fd)
 {
 	int ready[2];
 	char byte = 0;
 
-	(void)i;
+	(void)fd;
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	pid_t pid = fork();
@@ -135,12 +147,15 @@ static int pin_namespace(struct lab_run *run, uint64_t i)
 
 static const struct {
 	const char *mode;
+	prepare_fn prepare;
 	pin_fn pin;
-	bool in_mix;
 } pins[] = {
-	{ "file", pin_file, true },        { "deleted", pin_deleted, true },
-	{ "tmpfs", pin_tmpfs, true },      { "mmap", pin_mmap, true },
-	{ "process", pin_process, false }, { "namespace", pin_namespace, false },
+	{ "file", prepare_file, pin_written },
+	{ "deleted", prepare_deleted, pin_deleted },
+	{ "tmpfs", prepare_tmpfs, pin_written },
+	{ "mmap", prepare_file, pin_mmap },
+	{ "process", prepare_nothing, pin_process },
+	{ "namespace", prepare_nothing, pin_namespace },
 };
 enum { PINS_IN_MIX = 4 };
 
@@ -161,9 +176,12 @@ static int make_zombie(struct lab_run *run, const struct zombie_work *work, uint
 		 pins[k].mode);
 	if (mkdir(dir, 0700) < 0)
 		return -errno;
+	int fd = pins[k].prepare(run, i);
+	if (fd < -1)
+		return fd;
 	int r = lab_write(dir, "cgroup.procs", "0", NULL);
 	if (r == 0)
-		r = pins[k].pin(run, i);
+		r = pins[k].pin(run, fd);
 	int back = lab_write(work->home, "cgroup.procs", "0", NULL);
 	if (r == 0)
 		r = back;

@@ -45,6 +45,8 @@ struct {
 	__type(value, struct census_target);
 } targets SEC(".maps");
 
+#define BDEV_MAGIC 0x62646576
+
 #define READ(ret, ptr) bpf_core_read(&(ret), sizeof(ret), (ptr))
 
 /* ---- the walk ---- */
@@ -427,6 +429,7 @@ static __always_inline int pin_flush(void)
 		return 1;
 	pin->inode = st.run_inode;
 	pin->pages = st.run_pages;
+	pin->index = st.run_first;
 	pin->zombie = st.at;
 	pin->kind = st.run_kind;
 	pin->ino = 0;
@@ -441,6 +444,8 @@ static __always_inline int pin_flush(void)
 		READ(pin->dev, &sb->s_dev);
 		READ(magic, &sb->s_magic);
 		pin->magic = magic;
+		if (pin->magic == BDEV_MAGIC) /* the device itself, not the pseudo file system */
+			READ(pin->dev, &inode->i_rdev);
 	}
 	st.out_n = n + 1;
 	st.run_pages = 0;
@@ -572,13 +577,23 @@ static __always_inline int pin_step(void)
 			       ? CENSUS_PIN_SHMEM
 			       : CENSUS_PIN_FILE;
 	}
-	if ((inode != st.run_inode || kind != st.run_kind) && pin_flush())
-		return 1;
+	__u64 index = page_word(PAGE_OFFSET(index));
+	__u64 n = flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1 ? pin_folio_pages(folio)
+									    : 1;
+	bool same = st.run_pages && inode == st.run_inode && kind == st.run_kind;
+	if (same && (!inode || index == st.run_end)) {
+		st.run_end = index + n;
+	} else if (same && index + n == st.run_first) {
+		st.run_first = index;
+	} else {
+		if (pin_flush())
+			return 1;
+		st.run_first = index;
+		st.run_end = index + n;
+	}
 	st.run_inode = inode;
 	st.run_kind = kind;
-	st.run_pages += flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1
-				? pin_folio_pages(folio)
-				: 1;
+	st.run_pages += n;
 	st.prev = st.pos;
 	st.pos = page_word(lru);
 	return 0;

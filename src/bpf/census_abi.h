@@ -38,10 +38,11 @@ enum census_pin_kind {
 	CENSUS_PIN_OTHER,
 };
 
-/* A run of folios of one inode on one LRU list of one zombie. */
+/* A run of neighbouring pages of one inode on one LRU list of one zombie. */
 struct census_pin {
 	unsigned long long inode, ino, pages;
-	unsigned int zombie; /* index in the batch */
+	unsigned long long index; /* of the first page in the file */
+	unsigned int zombie;      /* index in the batch */
 	unsigned int kind;
 	unsigned int dev, nlink, magic, generation;
 };
@@ -102,7 +103,7 @@ struct census_state {
 	/* pins: where we are */
 	unsigned int at, list, lists;
 	unsigned long long head, prev;
-	unsigned long long run_inode, run_pages;
+	unsigned long long run_inode, run_pages, run_first, run_end;
 	unsigned int run_kind, broken;
 	/* paths */
 	unsigned long long dentry;

@@ -166,6 +166,7 @@ struct super_block {
 struct inode {
 	unsigned int i_nlink;
 	unsigned long i_ino;
+	__u32 i_rdev;
 	struct super_block *i_sb;
 	__u32 i_generation;
 	struct hlist_head i_dentry;
@@ -206,6 +207,7 @@ enum pageflags {
 struct folio {
 	struct list_head lru;
 	struct address_space *mapping;
+	unsigned long index;
 	unsigned long memcg_data;
 	unsigned int _nr_pages;
 } SLICE;
@@ -218,6 +220,7 @@ struct page {
 	unsigned long flags;
 	struct list_head lru;
 	struct address_space *mapping;
+	unsigned long index;
 	unsigned int compound_nr;
 	unsigned char compound_order;
 } SLICE;

@@ -15,6 +15,7 @@ static const struct command *const table[] = {
 	&cmd_zombies,
 	&cmd_why,
 	&cmd_audit,
+	&cmd_purge,
 	&cmd_cores,
 	&cmd_record,
 	&cmd_flame,

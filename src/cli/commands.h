@@ -13,6 +13,7 @@ extern const struct command cmd_import;
 extern const struct command cmd_events;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
+extern const struct command cmd_purge;
 extern const struct command cmd_record;
 extern const struct command cmd_flame;
 extern const struct command cmd_heat;

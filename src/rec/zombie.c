@@ -64,6 +64,7 @@ size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t min
 void zombie_files_free(struct zombie_files *files)
 {
 	vec_free(&files->list);
+	vec_free(&files->ranges);
 	map_u64_free(&files->by_inode);
 	arena_free(&files->strings);
 }

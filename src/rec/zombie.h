@@ -60,10 +60,18 @@ struct zombie_file {
 	uint64_t kernel_ptr; /* struct inode, only while a census runs */
 };
 
+/* Neighbouring pages of a file that are charged to a zombie. */
+struct zombie_range {
+	uint32_t file; /* index in the table */
+	uint32_t pages;
+	uint64_t first; /* page number in the file */
+};
+
 /* Paths live in `strings`. */
 struct zombie_files {
 	VEC(struct zombie_file) list;
-	struct map_u64 by_inode; /* hash of device and inode → index + 1 */
+	VEC(struct zombie_range) ranges; /* only when they were asked for */
+	struct map_u64 by_inode;         /* hash of device and inode → index + 1 */
 	struct arena strings;
 };
 

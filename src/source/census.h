@@ -15,8 +15,9 @@
 struct census;
 
 enum census_want {
-	CENSUS_WANT_PINS = 1,  /* what holds each zombie */
-	CENSUS_WANT_SPLIT = 2, /* tell anonymous from shared memory */
+	CENSUS_WANT_PINS = 1,   /* what holds each zombie */
+	CENSUS_WANT_SPLIT = 2,  /* tell anonymous from shared memory */
+	CENSUS_WANT_RANGES = 4, /* with pins: which pages of each file, for purge */
 };
 
 struct census_totals {

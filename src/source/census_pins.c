@@ -50,7 +50,7 @@ static size_t pin_file_row(struct zombie_files *files, const struct census_pin *
 	if (raw->magic == PINS_BDEV_MAGIC) {
 		file->place = PLACE_DEVICE;
 		file->deleted = false;
-		file->path = "[buffers of a block device: file system metadata]";
+		file->path = "[block device: file system metadata]";
 	}
 	return row;
 }
@@ -79,6 +79,11 @@ static bool take_pin(struct census *c, struct zombie_files *files, const struct 
 	if (files && (p.pin.kind == PIN_FILE || p.pin.kind == PIN_TMPFS)) {
 		p.pin.file = pin_file_row(files, raw);
 		if (p.pin.file == SIZE_MAX)
+			return false;
+		struct zombie_range range = { (uint32_t)p.pin.file, (uint32_t)raw->pages,
+					      raw->index };
+		if (c->want & CENSUS_WANT_RANGES && p.pin.kind == PIN_FILE &&
+		    !vec_push(&files->ranges, range))
 			return false;
 	}
 	return vec_push(&c->pins, p);

@@ -1,0 +1,261 @@
+#include "purge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "auto.h"
+#include "purge_impl.h"
+#include "text.h"
+#include "timefmt.h"
+#include "zombies.h"
+
+enum {
+	PURGE_ROUNDS = 10,
+	PURGE_SETTLE_MS = 50,
+	PURGE_SETTLE_TRIES = 60,
+	PURGE_MOST_HOLDERS = 1000
+};
+
+const char *purge_method_name(enum purge_method method)
+{
+	return method == PURGE_RECLAIM ? "reclaim" : "files";
+}
+
+struct look {
+	const struct purge_options *options;
+	struct purge_plan plan;
+	struct purge_result *result; /* NULL = counts only */
+};
+
+/* The pin that keeps the zombie whatever the method does; PIN_KIND_END = it can be freed. */
+static enum pin_kind stuck_by(const struct zombie *z, const struct zombie_files *files,
+			      enum purge_method method)
+{
+	for (size_t i = 0; i < z->n_pins; i++) {
+		const struct zombie_pin *p = &z->pins[i];
+		if (p->kind == PIN_PAGES)
+			continue;
+		if (p->kind != PIN_FILE)
+			return p->kind;
+		const struct zombie_file *f = &files->list.items[p->file];
+		if (method == PURGE_FILES && !f->path && !f->deleted)
+			return PIN_PAGES;
+	}
+	return PIN_KIND_END;
+}
+
+static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, const char *comm,
+		       const char *file)
+{
+	vec_foreach (&r->holders, h) {
+		if (h->kind == kind && h->pid == pid) {
+			h->zombies++;
+			return;
+		}
+	}
+	if (r->holders.len >= PURGE_MOST_HOLDERS)
+		return;
+	struct purge_holder h = { .kind = kind, .pid = pid, .zombies = 1, .file = file };
+	text_copy(h.comm, sizeof(h.comm), comm);
+	vec_push(&r->holders, h);
+}
+
+static int look_at(void *arg, const struct zombie *z, const struct zombie_files *files)
+{
+	struct look *l = arg;
+	enum pin_kind stuck = stuck_by(z, files, l->options->method);
+
+	l->plan.zombies++;
+	l->plan.bytes += z->bytes;
+	if (stuck == PIN_KIND_END) {
+		l->plan.freeable++;
+		l->plan.freeable_bytes += z->bytes;
+		return 0;
+	}
+	l->plan.stuck[stuck]++;
+	if (!l->result)
+		return 0;
+	for (size_t i = 0; i < z->n_pins; i++) {
+		const struct zombie_pin *p = &z->pins[i];
+		/* with the parent: it is the one that must act */
+		if (p->kind == PIN_PROCESS)
+			add_holder(l->result, p->kind, p->parent_pid, p->comm, NULL);
+		else if (p->pid)
+			add_holder(l->result, p->kind, p->pid, p->comm, NULL);
+	}
+	return 0;
+}
+
+/* File pages on the host's lists, without those of the zombies. */
+static uint64_t live_cache(const struct root *root, uint64_t zombie_file_bytes)
+{
+	AUTO_BUF struct buf text = { 0 };
+	uint64_t active = 0, inactive = 0;
+
+	if (root_read(root, "proc/meminfo", ROOT_FILE_CAP, &text, NULL) < 0)
+		return 0;
+	text_key_u64(buf_str(&text), "Active(file):", &active);
+	text_key_u64(buf_str(&text), "Inactive(file):", &inactive);
+	uint64_t all = (active + inactive) * 1024;
+	return all > zombie_file_bytes ? all - zombie_file_bytes : 0;
+}
+
+static int take_census(const struct root *root, const struct offer *offer, struct look *l,
+		       unsigned want, struct zombie_files *files, struct purge_side *ret_side,
+		       struct unknowns *unknowns, struct err *err)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	struct census_totals totals;
+	struct zombies_options o = {
+		.want = want,
+		.below = l->options->below,
+		.each = want ? look_at : NULL,
+		.arg = l,
+	};
+
+	l->plan = (struct purge_plan){ 0 };
+	int r = zombies_read(root, offer, &o, files, &s, &totals, unknowns, err);
+	if (r < 0)
+		return r;
+	if (s.method != CENSUS_BY_BPF)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"purge needs the census to know what it may touch, and that needs BPF: "
+			"see zscope zombies");
+	*ret_side = (struct purge_side){
+		.tracked = s.tracked,
+		.dying = s.dying,
+		.bytes = s.bytes,
+		.live_cache_bytes = live_cache(root, s.file_bytes),
+		.percpu_bytes = s.percpu_bytes,
+	};
+	return 0;
+}
+
+/* Tmpfs and deleted files are named by who holds them. */
+static void name_holders(const struct pin_holder *holders, struct purge_result *r)
+{
+	for (size_t i = 0; i < r->files.list.len; i++) {
+		const struct zombie_file *f = &r->files.list.items[i];
+		if (f->deleted && f->kind == PIN_FILE && !holders[i].pid)
+			r->plan.deleted_unreachable++;
+		if (f->kind != PIN_TMPFS)
+			continue;
+		add_holder(r, PIN_TMPFS, holders[i].pid, holders[i].pid ? holders[i].comm : "",
+			   f->path);
+		r->holders.items[r->holders.len - 1].zombies = f->zombies;
+	}
+}
+
+static int most_zombies_first(const void *a, const void *b)
+{
+	const struct purge_holder *x = a, *y = b;
+	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
+}
+
+/* Zombies go in a kernel worker a moment after their last page. Wait while the number still falls.
+ */
+static int settle(const struct root *root, const struct offer *offer, struct look *l,
+		  struct purge_side *ret, struct unknowns *unknowns, struct err *err)
+{
+	struct timespec pause = { .tv_nsec = PURGE_SETTLE_MS * (long)NS_PER_MS };
+	uint64_t last = UINT64_MAX;
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < 2; i++) {
+		nanosleep(&pause, NULL);
+		int r = take_census(root, offer, l, 0, NULL, ret, unknowns, err);
+		if (r < 0)
+			return r;
+		same = ret->dying == last ? same + 1 : 0;
+		last = ret->dying;
+		if (!last)
+			break;
+	}
+	return 0;
+}
+
+static int drop_rounds(const struct root *root, const struct offer *offer, struct look *l,
+		       struct purge_result *r, struct pin_holder *holders,
+		       struct unknowns *unknowns, struct err *err)
+{
+	uint64_t last = r->before.dying;
+	int e = purge_drop_ranges(root, &r->files, holders, l->options, &r->dropped_bytes);
+
+	for (r->rounds = 1; e == 0; r->rounds++) {
+		e = settle(root, offer, l, &r->after, unknowns, err);
+		if (e < 0 || !r->after.dying || r->rounds >= PURGE_ROUNDS || r->after.dying >= last)
+			return e;
+		last = r->after.dying;
+		AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
+		struct purge_side side;
+		struct look again = { .options = l->options };
+		e = take_census(root, offer, &again, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
+				&side, unknowns, err);
+		if (e < 0 || !again.plan.freeable)
+			return e;
+		AUTO_FREE struct pin_holder *who = calloc(files.list.len + 1, sizeof(*who));
+		if (!who)
+			return err_set(err, -ENOMEM, "out of memory");
+		e = pin_holders_read(root, &files, NULL, who, err);
+		if (e == 0)
+			e = purge_drop_ranges(root, &files, who, l->options, &r->dropped_bytes);
+	}
+	return e;
+}
+
+static int apply(const struct root *root, const struct offer *offer, struct look *l,
+		 struct purge_result *r, struct pin_holder *holders, struct unknowns *unknowns,
+		 struct err *err)
+{
+	if (l->options->method == PURGE_FILES)
+		return drop_rounds(root, offer, l, r, holders, unknowns, err);
+	r->rounds = 1;
+	int e = purge_reclaim(root, offer, l->options, r->before.bytes, err);
+	return e < 0 ? e : settle(root, offer, l, &r->after, unknowns, err);
+}
+
+int purge_run(const struct root *root, const struct offer *offer,
+	      const struct purge_options *options, struct purge_result *ret,
+	      struct unknowns *unknowns, struct err *err)
+{
+	uint64_t cpu = clock_cpu_ns(), wall = clock_mono_ns();
+	struct look l = { .options = options, .result = ret };
+	unsigned restored;
+
+	*ret = (struct purge_result){ 0 };
+	int r = options->apply ? purge_restore(&restored, err) : 0;
+	if (r < 0)
+		return r;
+	r = take_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
+			&ret->before, unknowns, err);
+	if (r < 0)
+		return r;
+	ret->plan = l.plan;
+	ret->plan.files = ret->files.list.len;
+	AUTO_FREE struct pin_holder *holders = calloc(ret->files.list.len + 1, sizeof(*holders));
+	if (!holders)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = pin_holders_read(root, &ret->files, NULL, holders, err);
+	if (r < 0)
+		return r;
+	name_holders(holders, ret);
+	vec_sort(&ret->holders, most_zombies_first);
+	ret->after = ret->before;
+	if (options->apply) {
+		l.result = NULL;
+		r = apply(root, offer, &l, ret, holders, unknowns, err);
+		ret->applied = r == 0;
+	}
+	ret->cpu_ns = clock_cpu_ns() - cpu;
+	ret->wall_ns = clock_mono_ns() - wall;
+	return r;
+}
+
+void purge_result_free(struct purge_result *r)
+{
+	vec_free(&r->holders);
+	zombie_files_free(&r->files);
+}

@@ -1,0 +1,80 @@
+/* Letting zombies go without a reboot, and without harming anybody else's cache.
+ *
+ * files: write back and drop exactly those pages of files that are charged to zombies
+ * (posix_fadvise DONTNEED on their ranges), again and again until nothing more goes. Nothing else
+ * is evicted. reclaim: the kernel reclaims below one named cgroup: v1 memory.force_empty, v2
+ * memory.reclaim with live children protected by memory.min meanwhile. Needs no names, but works on
+ * everything below.
+ *
+ * What can be freed is found first, so that no CPU is burnt on the rest; the rest is named with
+ * what would free it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "census_summary.h"
+#include "err.h"
+#include "offer.h"
+#include "pin_holders.h"
+#include "root.h"
+#include "unknowns.h"
+#include "zombie.h"
+
+enum purge_method {
+	PURGE_FILES,
+	PURGE_RECLAIM,
+};
+
+struct purge_options {
+	enum purge_method method;
+	const char *below; /* zombies below this cgroup only; the subtree that reclaim works on */
+	bool apply;
+	bool whole_host; /* allows reclaim at the root */
+	/* From 0 to 1; NULL = silence. */
+	void (*progress)(void *arg, const char *what, double done);
+	void *arg;
+};
+
+struct purge_plan {
+	uint64_t zombies, bytes;
+	uint64_t freeable, freeable_bytes; /* by the method */
+	uint64_t files;                    /* whose pages are dropped */
+	uint64_t stuck[PIN_KIND_END]; /* zombies that cannot be freed, by the pin that keeps them */
+	uint64_t deleted_unreachable; /* deleted files whose holder was not found */
+};
+
+/* A process that keeps zombies. */
+struct purge_holder {
+	enum pin_kind kind;
+	int pid;
+	char comm[16];
+	uint64_t zombies;
+	const char *file; /* NULL = none */
+};
+
+struct purge_side {
+	uint64_t tracked, dying, bytes;
+	uint64_t live_cache_bytes; /* file pages of everybody else */
+	uint64_t percpu_bytes;
+};
+
+struct purge_result {
+	struct purge_plan plan;
+	VEC(struct purge_holder) holders; /* of what is stuck, most zombies first */
+	struct purge_side before, after;  /* after = before in a dry run */
+	bool applied;
+	unsigned rounds;
+	uint64_t dropped_bytes;
+	uint64_t cpu_ns; /* of this process */
+	uint64_t wall_ns;
+	struct zombie_files files; /* of the first look */
+};
+
+int purge_run(const struct root *root, const struct offer *offer,
+	      const struct purge_options *options, struct purge_result *ret,
+	      struct unknowns *unknowns, struct err *err);
+void purge_result_free(struct purge_result *r);
+/* Put back protections that a killed purge left; *ret counts them. Every purge does it first. */
+int purge_restore(unsigned *ret, struct err *err);
+const char *purge_method_name(enum purge_method method);

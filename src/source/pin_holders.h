@@ -1,0 +1,26 @@
+/* Which processes hold a deleted or tmpfs file: open descriptors and mappings. */
+#pragma once
+
+#include <stdint.h>
+
+#include "arena.h"
+#include "err.h"
+#include "root.h"
+#include "zombie.h"
+
+struct pin_holder {
+	int pid;
+	char comm[16];
+	/* Opens the very file, also when it is deleted: "proc/PID/fd/N" or
+	 * "proc/PID/map_files/A-B". */
+	char link[64];
+	bool mapped;
+};
+
+/* holders[i] belongs to files->list[i]; pid 0 = nobody found. Looks only for files that are
+ * deleted, or tmpfs, or marked in `also` (NULL = none). The first holder found counts. */
+int pin_holders_read(const struct root *root, const struct zombie_files *files, const bool *also,
+		     struct pin_holder *holders, struct err *err);
+/* Pure: one line of /proc/PID/maps → range, device, inode. false = no file. */
+bool pin_holders_parse_map(const char *line, char ret_range[40], uint32_t *ret_major,
+			   uint32_t *ret_minor, uint64_t *ret_inode);

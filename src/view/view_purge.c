@@ -1,0 +1,130 @@
+#include "view_purge.h"
+
+#include <string.h>
+
+#include "auto.h"
+#include "esc.h"
+#include "numbers.h"
+#include "timefmt.h"
+
+enum { VIEW_HOLDERS = 10 };
+
+static void side_json(struct json *j, const char *key, const struct purge_side *s)
+{
+	json_object(j, key);
+	json_u64(j, "tracked", s->tracked);
+	json_u64(j, "dying", s->dying);
+	json_u64(j, "bytes", s->bytes);
+	json_u64(j, "live_cache_bytes", s->live_cache_bytes);
+	json_u64(j, "percpu_bytes", s->percpu_bytes);
+	json_end_object(j);
+}
+
+static void stuck_json(struct json *j, const struct purge_result *r)
+{
+	json_array(j, "not_freeable");
+	for (unsigned k = 0; k < PIN_KIND_END; k++) {
+		if (!r->plan.stuck[k])
+			continue;
+		json_object(j, NULL);
+		json_str(j, "kind", pin_kind_name(k));
+		json_u64(j, "zombies", r->plan.stuck[k]);
+		json_str(j, "freed_by", pin_kind_cure(k));
+		json_array(j, "holders");
+		vec_foreach (&r->holders, h) {
+			if (h->kind != k)
+				continue;
+			json_object(j, NULL);
+			if (h->pid)
+				json_i64(j, "pid", h->pid);
+			if (*h->comm)
+				json_str(j, "comm", h->comm);
+			if (h->file)
+				json_str(j, "file", h->file);
+			json_u64(j, "zombies", h->zombies);
+			json_end_object(j);
+		}
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+void view_purge_json(struct json *j, const struct purge_options *o, const struct purge_result *r)
+{
+	json_bool(j, "applied", r->applied);
+	json_str(j, "method", purge_method_name(o->method));
+	if (o->below)
+		json_str(j, "below", o->below);
+	json_object(j, "plan");
+	json_u64(j, "zombies", r->plan.zombies);
+	json_u64(j, "bytes", r->plan.bytes);
+	json_u64(j, "freeable", r->plan.freeable);
+	json_u64(j, "freeable_bytes", r->plan.freeable_bytes);
+	json_u64(j, "files", r->plan.files);
+	json_u64(j, "deleted_files_without_holder", r->plan.deleted_unreachable);
+	json_end_object(j);
+	stuck_json(j, r);
+	side_json(j, "before", &r->before);
+	if (!r->applied)
+		return;
+	side_json(j, "after", &r->after);
+	json_i64(j, "freed", (int64_t)r->before.dying - (int64_t)r->after.dying);
+	json_i64(j, "freed_bytes", (int64_t)r->before.bytes - (int64_t)r->after.bytes);
+	json_u64(j, "rounds", r->rounds);
+	json_u64(j, "cpu_ns", r->cpu_ns);
+	json_u64(j, "wall_ns", r->wall_ns);
+}
+
+static void stuck_text(FILE *out, const struct purge_result *r)
+{
+	char a[NUMBERS_MAX];
+	unsigned shown = 0;
+
+	for (unsigned k = 0; k < PIN_KIND_END; k++)
+		if (r->plan.stuck[k])
+			fprintf(out, "  stays: %s held by %s; %s\n",
+				numbers_count(a, r->plan.stuck[k]), pin_kind_name(k),
+				pin_kind_cure(k));
+	vec_foreach (&r->holders, h) {
+		AUTO_BUF struct buf text = { 0 };
+		if (shown++ >= VIEW_HOLDERS)
+			break;
+		if (h->pid)
+			buf_addf(&text, "pid %d ", h->pid);
+		esc_tty(&text, h->comm, strlen(h->comm));
+		if (h->file) {
+			buf_add_char(&text, ' ');
+			esc_tty(&text, h->file, strlen(h->file));
+		}
+		fprintf(out, "    %s: %s zombies (%s)\n", buf_str(&text),
+			numbers_count(a, h->zombies), pin_kind_name(h->kind));
+	}
+}
+
+void view_purge_text(FILE *out, const struct terminal *term, const struct purge_options *o,
+		     const struct purge_result *r)
+{
+	char a[NUMBERS_MAX], b[NUMBERS_MAX], c[NUMBERS_MAX], span[TIMEFMT_MAX];
+
+	fprintf(out, "%s%s%s zombies hold %s; %s of them can be freed by method %s (%s files)\n",
+		terminal_on(term, TERM_BOLD), numbers_count(a, r->plan.zombies), terminal_off(term),
+		numbers_bytes(b, r->plan.bytes), numbers_count(c, r->plan.freeable),
+		purge_method_name(o->method), numbers_count(span, r->plan.files));
+	stuck_text(out, r);
+	if (!r->applied) {
+		fprintf(out, "dry run: nothing was changed; --apply does it\n");
+		return;
+	}
+	fprintf(out, "freed %s zombies and %s in %s",
+		numbers_count(a, r->before.dying > r->after.dying ? r->before.dying - r->after.dying
+								  : 0),
+		numbers_bytes(b, r->before.bytes > r->after.bytes ? r->before.bytes - r->after.bytes
+								  : 0),
+		timefmt_span(span, r->wall_ns));
+	fprintf(out, " (CPU %s, %u rounds)\n", timefmt_span(span, r->cpu_ns), r->rounds);
+	fprintf(out, "zombies: %s before, %s after; everybody else's page cache: %s before, ",
+		numbers_count(a, r->before.dying), numbers_count(b, r->after.dying),
+		numbers_bytes(c, r->before.live_cache_bytes));
+	fprintf(out, "%s after\n", numbers_bytes(c, r->after.live_cache_bytes));
+}
