@@ -28,6 +28,7 @@ static const struct command *const table[] = {
 	&cmd_metrics,
 	&cmd_report,
 	&cmd_serve,
+	&cmd_note,
 	&cmd_version,
 	&cmd_generate,
 };

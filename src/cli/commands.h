@@ -11,6 +11,7 @@ extern const struct command cmd_cores;
 extern const struct command cmd_export;
 extern const struct command cmd_import;
 extern const struct command cmd_events;
+extern const struct command cmd_note;
 extern const struct command cmd_generate;
 extern const struct command cmd_lab;
 extern const struct command cmd_purge;

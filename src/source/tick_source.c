@@ -7,6 +7,7 @@
 #include "cgroup_counts.h"
 #include "interrupts.h"
 #include "loadavg.h"
+#include "net_counters.h"
 #include "nic_irq.h"
 #include "pressure.h"
 #include "proc_meminfo.h"
@@ -73,6 +74,7 @@ struct tick_source {
 	struct reread interrupts;
 	struct cgroup_counts cgroups;
 	struct nic_irq nic_irq;
+	struct net_counters net;
 	struct tasks tasks;
 	struct quota quota;
 	uint64_t n_reads;
@@ -100,6 +102,7 @@ int tick_source_open(const struct root *root, const struct tick_source_options *
 			(void)reread_open(&s->files[i], root, files[i].path, NULL);
 	}
 	s->interrupts.fd = -1;
+	s->net.socket = s->net.net_dev.fd = -1;
 	if (tick_wants(s, REC_IRQ))
 		(void)reread_open(&s->interrupts, root, "proc/interrupts", NULL);
 	if (tick_wants(s, REC_CGROUPS))
@@ -119,6 +122,7 @@ void tick_source_close(struct tick_source *s)
 	reread_close(&s->interrupts);
 	cgroup_counts_close(&s->cgroups);
 	nic_irq_close(&s->nic_irq);
+	net_counters_close(&s->net);
 	tasks_close(&s->tasks);
 	quota_close(&s->quota);
 	buf_free(&s->text);
@@ -168,6 +172,19 @@ static void tick_read_irqs(struct tick_source *s, struct tick *t, struct unknown
 		unknowns_add(unknowns, "network interrupts", "%s", err.text);
 }
 
+static void tick_read_net(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
+{
+	struct err err = { 0 };
+
+	if (s->n_reads % TICK_FIND_EVERY == 0) {
+		net_counters_close(&s->net);
+		if (net_counters_open(&s->net, s->root, &err) < 0)
+			unknowns_add(unknowns, "network queues", "%s", err.text);
+	}
+	if (net_counters_read(&s->net, &s->text, t) < 0)
+		unknowns_add(unknowns, "network queues", "out of memory");
+}
+
 int tick_source_read(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
 {
 	tick_clear(t);
@@ -184,6 +201,8 @@ int tick_source_read(struct tick_source *s, struct tick *t, struct unknowns *unk
 		cgroup_counts_read(&s->cgroups, s->root, &s->offer, &s->text, t, unknowns);
 	if (tick_wants(s, REC_IRQ) && s->shed < 3)
 		tick_read_irqs(s, t, unknowns);
+	if ((tick_wants(s, REC_NETQUEUE) || tick_wants(s, REC_NETDEV)) && s->shed < 3)
+		tick_read_net(s, t, unknowns);
 	if (tick_wants(s, REC_TASK) && s->shed < 3)
 		tasks_read(&s->tasks, s->root, &s->offer, s->shed >= 2, &s->text, t, unknowns);
 	if (tick_wants(s, REC_QUOTA) && s->shed < 2)

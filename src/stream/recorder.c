@@ -157,6 +157,7 @@ static void recorder_open_parts(struct recorder *r)
 
 		slot->part = r->options->parts[i].part;
 		slot->context = (struct recorder_context){ .root = r->options->root,
+							   .store_dir = r->options->store_dir,
 							   .options = r->options->parts[i].options,
 							   .self = &r->self };
 		slot->open = slot->part->open(&slot->state, &slot->context, &err) >= 0;

@@ -18,7 +18,8 @@
 #include "store_writer.h"
 
 struct recorder_context {
-	const struct root *root;     /* the live host, unless a test says otherwise */
+	const struct root *root; /* the live host, unless a test says otherwise */
+	const char *store_dir;
 	const void *options;         /* this part's own, from recorder_use; NULL = defaults */
 	const struct rec_self *self; /* the recorder's meter, brought up to date before each tick */
 };
