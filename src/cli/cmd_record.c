@@ -7,9 +7,6 @@
 #include "auto.h"
 #include "commands.h"
 #include "record_parts.h"
-#include "record_events.h"
-#include "record_profile.h"
-#include "record_ticks.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -77,12 +74,6 @@ static int record_run(struct invocation *in, struct err *err)
 	const struct record_options *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
 	struct record_parts parts;
-	const struct record_profile_options profile = { .hz = (unsigned)o->hz.value };
-	const struct recorder_use parts[] = {
-		{ .part = &record_ticks },
-		{ .part = &record_events },
-		{ .part = &record_profile, .options = &profile }, /* last: left out on request */
-	};
 	struct recorder_options r = {
 		.store_dir = in->common.store ? in->common.store : STORE_DEFAULT,
 		.store = { .max_bytes = RECORD_MAX_BYTES,

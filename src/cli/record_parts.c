@@ -1,5 +1,6 @@
 #include "record_parts.h"
 
+#include "record_events.h"
 #include "record_ticks.h"
 #include "record_units.h"
 
@@ -15,6 +16,7 @@ void record_parts_fill(struct record_parts *p, unsigned hz, bool no_profile)
 	*p = (struct record_parts){ .profile = { .hz = hz } };
 	record_parts_add(p, &record_ticks, NULL);
 	record_parts_add(p, &record_units, NULL);
+	record_parts_add(p, &record_events, NULL);
 	if (!no_profile)
 		record_parts_add(p, &record_profile, &p->profile);
 }
