@@ -9,3 +9,4 @@ extern const struct lab_scenario lab_all_busy;
 extern const struct lab_scenario lab_quota;
 extern const struct lab_scenario lab_reclaim;
 extern const struct lab_scenario lab_softirq;
+extern const struct lab_scenario lab_net_reset;
