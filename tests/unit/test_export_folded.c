@@ -1,0 +1,90 @@
+#include "export_folded.h"
+
+#include <string.h>
+
+#include "check.h"
+
+static void add(struct profile *p, const char *comm, const char *symbol, const char *module,
+		const char *event, uint64_t weight)
+{
+	uint32_t m = profile_add_module(p, profile_add_text(p, module), NULL, 0);
+	struct profile_frame f = { .symbol = profile_add_text(p, symbol),
+				   .module = m,
+				   .address = 0x1f };
+	struct profile_sample s = { .weight = weight,
+				    .comm = profile_add_text(p, comm),
+				    .pid = 7,
+				    .tid = 8,
+				    .have = PROFILE_HAVE_PID | PROFILE_HAVE_TID,
+				    .event = profile_add_event(p, event) };
+	s.stack = profile_add_stack(p, 0, profile_add_frame(p, &f));
+	CHECK(profile_add_sample(p, &s));
+}
+
+static void check_folded(const struct profile *p, struct folded_options o, const char *want)
+{
+	AUTO_BUF struct buf out = { 0 };
+	export_folded(&out, p, &o);
+	CHECK_STR(buf_str(&out), want);
+}
+
+TEST(names_are_tidied_as_flamegraph_does)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	add(&p, "my app", "f(int)", "/x", "cycles", 2);
+	add(&p, "my app", "net/http.(*Client).Do", "/x", "cycles", 1);
+	add(&p, "my app", "(anonymous namespace)::g(char)", "/x", "cycles", 1);
+	add(&p, "java", "Lorg/x;.call(La;)V", "/tmp/perf-12.map", "cycles", 1);
+	add(&p, "a", "x->y->", "/x", "cycles", 1);
+	check_folded(&p, (struct folded_options){ 0 },
+		     "a;x;y_[i] 1\n"
+		     "java;org/x:.call 1\n"
+		     "my_app;(anonymous namespace)::g 1\n"
+		     "my_app;f 2\n"
+		     "my_app;net/http.(*Client).Do 1\n");
+	check_folded(&p, (struct folded_options){ .tid = true, .jit = true },
+		     "a-7/8;x;y_[i] 1\n"
+		     "java-7/8;org/x:.call_[j] 1\n"
+		     "my_app-7/8;(anonymous namespace)::g 1\n"
+		     "my_app-7/8;f 2\n"
+		     "my_app-7/8;net/http.(*Client).Do 1\n");
+}
+
+TEST(unknown_functions_are_named_after_their_file)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	add(&p, "a", "", "/usr/lib/libc.so", "c", 1);
+	add(&p, "a", "", "", "c", 1);
+	add(&p, "a", "", "[kernel.kallsyms]", "c", 1);
+	check_folded(&p, (struct folded_options){ .pid = true, .kernel = true },
+		     "a-7;[[kernel.kallsyms]]_[k] 1\na-7;[libc.so] 1\na-7;[unknown] 1\n");
+	check_folded(&p, (struct folded_options){ .addrs = true },
+		     "a;[[kernel.kallsyms] <1f>] 1\na;[libc.so <1f>] 1\na;[unknown <1f>] 1\n");
+}
+
+TEST(one_event_at_a_time)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	add(&p, "a", "f", "/x", "cycles", 5);
+	add(&p, "a", "f", "/x", "faults", 7);
+	check_folded(&p, (struct folded_options){ 0 }, "a;f 5\n");
+	check_folded(&p, (struct folded_options){ .event = "faults" }, "a;f 7\n");
+	check_folded(&p, (struct folded_options){ .event = "nothing" }, "");
+}
+
+TEST(hostile_names_break_no_line)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	add(&p, "a;b\n c", "f;g\nh\x1b[2J", "/x", "cycles", 1);
+	check_folded(&p, (struct folded_options){ 0 }, "a:b?_c;f:g?h?[2J 1\n");
+}
+
+TEST_MAIN
