@@ -181,7 +181,8 @@ static void recorder_harden(struct recorder *r)
 	/* with a limit, locking what comes later would make it fail */
 	if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur == RLIM_INFINITY)
 		future = MCL_FUTURE;
-	if (mlockall(MCL_CURRENT | future) < 0)
+	/* what was touched stays; whole libraries of which a page is used need not */
+	if (mlockall(MCL_CURRENT | MCL_ONFAULT | future) < 0)
 		recorder_tell(
 			r, EVENT_INFO, "recorder-no-memory-lock",
 			"memory cannot be locked (%s): ticks may be late when memory is short",
