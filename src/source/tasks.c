@@ -10,6 +10,9 @@
 #include "text.h"
 #include "timefmt.h"
 
+/* CPU time since the last tick below which a process is not worth a row: 0.2 % of a core. */
+#define TASKS_LEAST_NS (2 * NS_PER_MS)
+
 enum {
 	TASKS_MOST_SLOTS = 200,      /* kept processes: two files each */
 	TASKS_CGROUP_EVERY = 30,     /* ticks for which a cgroup path is believed */
@@ -172,7 +175,7 @@ static size_t tasks_pick(const struct tasks *t, const struct tasks_known **ret)
 	size_t n = 0;
 
 	vec_foreach (&t->known, it) {
-		if (it->ksoftirqd || (!it->recent_ns && !it->first))
+		if (it->ksoftirqd || (it->recent_ns < TASKS_LEAST_NS && !it->first))
 			continue;
 		if (n == t->top && !tasks_before(it, ret[n - 1]))
 			continue;

@@ -17,6 +17,7 @@ struct tasks_known {
 	uint64_t recent_ns;
 	bool first; /* nothing to compare with yet */
 	bool ksoftirqd;
+	bool asked; /* whether it is a ksoftirqd */
 };
 
 struct tasks_slot;

@@ -18,6 +18,7 @@ enum {
 	TASKS_LIST_EVERY = 10,    /* ticks between two listings of /proc */
 	TASKS_MOST_PROBES = 1000, /* pids asked for one by one; more new ones: list */
 	TASKS_MOST = 200000,
+	TASKS_ASK = 5,
 	TASKS_HZ = 100, /* USER_HZ */
 };
 
@@ -92,7 +93,6 @@ static void tasks_learn(struct tasks *t, const struct root *root, size_t sorted,
 	/* one that is new since the last tick used all its time since then */
 	item.first = t->n_reads == 0;
 	item.recent_ns = item.first ? 0 : cpu_ns;
-	item.ksoftirqd = tasks_is_ksoftirqd(root, pid, text);
 	if (!item.first)
 		item.cpu_ns = 0;
 	(void)vec_push(&t->known, item);
@@ -140,6 +140,22 @@ static int tasks_list_new(struct tasks *t, const struct root *root, struct buf *
 	return r;
 }
 
+/* Names are asked for once, and of few new processes per tick: most of them end before their turn,
+ * and a ksoftirqd appears only with a new core. */
+static void tasks_ask_names(struct tasks *t, const struct root *root, struct buf *text)
+{
+	size_t left = t->n_reads ? TASKS_ASK : SIZE_MAX;
+
+	vec_foreach (&t->known, it) {
+		if (it->asked)
+			continue;
+		it->ksoftirqd = tasks_is_ksoftirqd(root, it->pid, text);
+		it->asked = true;
+		if (!--left)
+			return;
+	}
+}
+
 int tasks_list_update(struct tasks *t, const struct root *root, struct buf *text, struct err *err)
 {
 	size_t before = t->known.len, kept = 0;
@@ -158,5 +174,6 @@ int tasks_list_update(struct tasks *t, const struct root *root, struct buf *text
 		t->known.items[kept++] = *it;
 	}
 	t->known.len = kept;
+	tasks_ask_names(t, root, text);
 	return r;
 }
