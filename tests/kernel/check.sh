@@ -1,0 +1,76 @@
+#!/bin/bash
+# check counts real zombies, sees a real quota, and says without root what it could not read.
+set -u
+zscope=$2
+[ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
+status=0
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+
+field() { # field LINE KEY <json
+	python3 -c 'import json, sys
+for line in json.load(sys.stdin)["lines"]:
+    if line["id"] == sys.argv[1]:
+        print(line.get(sys.argv[2], "unknown"))' "$1" "$2"
+}
+
+clean() {
+	[ -n "${id:-}" ] && "$zscope" lab clean "$id" >/dev/null 2>&1
+	rm -rf "$tmp"
+}
+trap clean EXIT
+
+# zombies: 1200 of ours on top of what was there
+before=$("$zscope" check --json --interval 100ms | field memcg-zombies value)
+if [ "$before" = unknown ]; then
+	echo "memory cgroups cannot be counted here"
+	exit 77
+fi
+"$zscope" lab run zombies --mode file --count 1200 --keep --for 120s --json >"$tmp/lab" 2>"$tmp/lab.err" || {
+	cat "$tmp/lab" "$tmp/lab.err"
+	echo "the lab cannot make zombies here"
+	exit 77
+}
+id=$(python3 -c 'import json, sys; print(json.loads(open(sys.argv[1]).read().splitlines()[-1]).get("id", ""))' "$tmp/lab")
+"$zscope" check --json --interval 100ms >"$tmp/during"
+during=$(field memcg-zombies value <"$tmp/during")
+level=$(field memcg-zombies status <"$tmp/during")
+python3 -c 'import sys
+grown = float(sys.argv[2]) - float(sys.argv[1])
+# others may make and lose a few meanwhile
+sys.exit(not 1100 <= grown <= 1500)' "$before" "$during" || { echo "FAILED: $before zombies before, $during with 1200 more"; status=1; }
+[ "$level" = yellow ] || [ "$level" = red ] || { echo "FAILED: $during zombies are $level"; status=1; }
+"$zscope" lab clean "$id" >/dev/null 2>&1
+id=
+
+# without root: everything that can be read is shown, and what cannot is named; no crash
+cp "$zscope" "$tmp/zscope"
+setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+	"$tmp/zscope" check --json --interval 100ms >"$tmp/nobody" 2>"$tmp/nobody.err"
+r=$?
+[ $r -le 1 ] || { echo "FAILED: as nobody: status $r"; cat "$tmp/nobody.err"; status=1; }
+[ "$(field core-kernel status <"$tmp/nobody")" != "" ] || { echo "FAILED: as nobody: no cores"; status=1; }
+(cd "$tmp" && mkdir out && chown 65534 out && cd out &&
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/zscope" capture --json --interval 50ms -o c.tar.zst) >"$tmp/capture" || {
+	echo "FAILED: capture as nobody"
+	status=1
+}
+grep -q '"what":"kernel log"' "$tmp/capture" || [ "$(cat /proc/sys/kernel/dmesg_restrict)" = 0 ] || {
+	echo "FAILED: capture as nobody does not say that the kernel log is missing"
+	cat "$tmp/capture"
+	status=1
+}
+
+# a capture holds no argument of any process, and gives the answers of a host
+python3 -c 'import time; time.sleep(20)' --password canary-7f3a9c &
+canary=$!
+sleep 0.3
+"$zscope" capture -o "$tmp/host.tar.zst" >/dev/null || status=1
+kill "$canary"
+wait "$canary" 2>/dev/null
+zstd -dqc "$tmp/host.tar.zst" >"$tmp/host.tar"
+grep -qa canary-7f3a9c "$tmp/host.tar" && { echo "FAILED: arguments are in the capture"; status=1; }
+tar -tf "$tmp/host.tar" | grep -qx "proc/$canary/cmdline" || { echo "FAILED: the process is not in the capture"; status=1; }
+"$zscope" cores --json --root "$tmp/host.tar.zst" >"$tmp/cores" || { echo "FAILED: cores of the capture"; status=1; }
+[ "$(stat -c %a "$tmp/host.tar.zst")" = 600 ] || { echo "FAILED: others may read the capture"; status=1; }
+exit $status
