@@ -2,6 +2,7 @@
 
 #include "record_events.h"
 #include "record_ticks.h"
+#include "record_totals.h"
 #include "record_units.h"
 
 static void record_parts_add(struct record_parts *p, const struct recorder_part *part,
@@ -15,6 +16,7 @@ void record_parts_fill(struct record_parts *p, unsigned hz, bool no_profile)
 {
 	*p = (struct record_parts){ .profile = { .hz = hz } };
 	record_parts_add(p, &record_ticks, NULL);
+	record_parts_add(p, &record_totals, NULL);
 	record_parts_add(p, &record_units, NULL);
 	record_parts_add(p, &record_events, NULL);
 	if (!no_profile)

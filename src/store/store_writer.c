@@ -29,6 +29,7 @@ enum {
 #define WRITER_RING_BYTES (UINT64_C(8) << 20)
 
 struct store_writer {
+	char dir[4096];
 	int dir_fd, lock_fd;
 	struct store_hooks hooks;
 	uint64_t segment_ns, sync_ns;
@@ -325,6 +326,7 @@ int store_writer_open(const char *dir, const struct store_options *options,
 	w->lock_fd = -1;
 	if (hooks)
 		w->hooks = *hooks;
+	text_copy(w->dir, sizeof(w->dir), dir);
 	int r = w->dir_fd = store_dir_open_writer(dir, err);
 	if (r >= 0)
 		r = w->lock_fd = store_dir_lock(w->dir_fd, dir, err);
@@ -369,4 +371,9 @@ void store_writer_close(struct store_writer *w)
 	if (w->dir_fd >= 0)
 		close(w->dir_fd);
 	free(w);
+}
+
+const char *store_writer_dir(const struct store_writer *w)
+{
+	return w->dir;
 }

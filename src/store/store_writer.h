@@ -54,6 +54,8 @@ const struct store_clock *store_writer_clock(const struct store_writer *w);
  * rest (store_reader_footer). One blob per kind and segment: a later one replaces it. */
 int store_writer_footer_blob(struct store_writer *w, enum footer_kind kind, const void *bytes,
 			     size_t len, struct err *err);
+/* Where it writes, for parts that read back what others wrote. */
+const char *store_writer_dir(const struct store_writer *w);
 /* NULL = all is well, else what is wrong, in words. */
 const char *store_writer_degraded(const struct store_writer *w);
 uint64_t store_writer_lost_frames(const struct store_writer *w);

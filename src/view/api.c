@@ -7,6 +7,7 @@
 #include "text.h"
 #include "timefmt.h"
 
+/* clang-format off */
 static const struct {
 	const char *path;
 	int (*run)(struct api *api, const struct http_request *q, struct http_answer *a,
@@ -14,12 +15,14 @@ static const struct {
 	bool needs_recording; /* 410 while the store is gone, 404 while it is empty */
 } endpoints[] = {
 	{ "/api/v1/cores", api_cores, true },    { "/api/v1/cores/at", api_cores_at, true },
+	{ "/api/v1/diff", api_diff, true },
 	{ "/api/v1/events", api_events, true },  { "/api/v1/flame", api_flame, true },
 	{ "/api/v1/heat", api_heat, true },      { "/api/v1/overview", api_overview, true },
 	{ "/api/v1/status", api_status, false }, { "/api/v1/units", api_units, true },
 	{ "/api/v1/why", api_why, true },        { "/api/v1/zombies", api_zombies, true },
 	{ "/metrics", api_metrics, false },
 };
+/* clang-format on */
 
 static void wait_loaded(struct api *api)
 {

@@ -27,8 +27,9 @@ enum {
 struct api_extra {
 	int (*why)(const char *store, uint64_t from_ns, uint64_t to_ns, struct json *j,
 		   struct err *err);
-	int (*units)(const char *store, uint64_t from_ns, uint64_t to_ns, struct json *j,
-		     struct err *err);
+	/* writes the whole object */
+	int (*units)(const char *store, uint64_t from_ns, uint64_t to_ns,
+		     const struct envelope *envelope, struct json *j, struct err *err);
 };
 
 struct api {
@@ -94,6 +95,7 @@ int api_cores(struct api *api, const struct http_request *q, struct http_answer 
 int api_events(struct api *api, const struct http_request *q, struct http_answer *a,
 	       struct err *err);
 int api_heat(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);
+int api_diff(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);
 int api_flame(struct api *api, const struct http_request *q, struct http_answer *a,
 	      struct err *err);
 int api_cores_at(struct api *api, const struct http_request *q, struct http_answer *a,

@@ -107,9 +107,9 @@ int api_units(struct api *api, const struct http_request *q, struct http_answer 
 		r = err_set(err, -ENOENT, "this server knows no units");
 	if (r < 0)
 		return r;
-	api_begin(api, &j, &a->body, "audit");
-	r = api->extra.units(api->store, w.from_ns, w.to_ns, &j, err);
-	api_end(&j);
+	json_init(&j, &a->body);
+	r = api->extra.units(api->store, w.from_ns, w.to_ns, &api->envelope, &j, err);
+	buf_add_char(&a->body, '\n');
 	return r < 0 ? r : 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "auto.h"
+#include "diff.h"
 #include "flame.h"
 #include "profile_read.h"
 #include "timefmt.h"
@@ -278,6 +279,67 @@ int api_flame(struct api *api, const struct http_request *q, struct http_answer 
 	json_u64(&j, "to_ns", w.to_ns);
 	json_u64(&j, "lost", p.meta.lost);
 	write_flame(&j, &flame, false);
+	unknowns_json(&j, &unknown);
+	api_end(&j);
+	return 0;
+}
+
+/* base_from and base_to; without them the minute before the window. */
+static int take_base(struct api *api, const struct http_query *q, const struct api_window *w,
+		     struct api_window *ret, struct err *err)
+{
+	uint64_t now = clock_real_ns(), span_from, span_to;
+	int r;
+
+	pthread_mutex_lock(&api->lock);
+	span_from = api->from_ns;
+	span_to = api->to_ns;
+	pthread_mutex_unlock(&api->lock);
+	r = http_query_time(q, "base_from", MAX_OF(w->from_ns - 60 * NS_PER_S, span_from), now,
+			    &ret->from_ns, err);
+	if (r >= 0)
+		r = http_query_time(q, "base_to", w->from_ns, now, &ret->to_ns, err);
+	if (r < 0)
+		return r;
+	if (ret->to_ns <= ret->from_ns)
+		return err_set(err, -EINVAL, "the baseline ends before it begins");
+	if (ret->from_ns >= span_to || ret->to_ns <= span_from)
+		return err_set(err, -ENODATA, "the baseline lies outside the recording");
+	return 0;
+}
+
+int api_diff(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err)
+{
+	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
+	AUTO_PROFILE struct profile now = { 0 };
+	AUTO_PROFILE struct profile before = { 0 };
+	AUTO_DIFF struct diff diff = { 0 };
+	struct api_window w, base;
+	struct flame_filter filter;
+	struct json j;
+	int r = api_window(api, q->query, &w, err);
+
+	if (r >= 0)
+		r = take_base(api, q->query, &w, &base, err);
+	if (r >= 0)
+		r = take_filter(q->query, &filter, err);
+	if (r >= 0 && (profile_init(&now) < 0 || profile_init(&before) < 0))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0)
+		r = read_profile(api, &w, &filter, &now, &unknown, err);
+	if (r >= 0)
+		r = read_profile(api, &base, &filter, &before, &unknown, err);
+	if (r >= 0 && diff_build(&now, &before, &diff) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r < 0)
+		return r;
+	api_begin(api, &j, &a->body, "diff");
+	json_u64(&j, "from_ns", w.from_ns);
+	json_u64(&j, "to_ns", w.to_ns);
+	json_u64(&j, "base_from_ns", base.from_ns);
+	json_u64(&j, "base_to_ns", base.to_ns);
+	json_u64(&j, "base_weight", diff.base_weight);
+	write_flame(&j, &diff.flame, true);
 	unknowns_json(&j, &unknown);
 	api_end(&j);
 	return 0;
