@@ -85,8 +85,12 @@ static const struct {
 	int (*collect)(const struct collect_window *w, struct collected *c, struct err *err);
 } collectors[] = {
 	{ "ticks", collect_ticks },
-	{ "profile",
-	  collect_profile }, /* after the ticks: it reads around their saturated stretches */
+	/* after the ticks: it reads around their saturated stretches */
+	{ "profile", collect_profile },
+	{ "units", collect_units },
+	/* after the units: it names containers by what they told */
+	{ "census", collect_census },
+	{ "host", collect_host },
 };
 
 int collect_facts(const struct collect_window *w, struct collected *ret, struct err *err)
