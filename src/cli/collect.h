@@ -30,6 +30,7 @@ void collected_free(struct collected *c);
 /* One kind each; they set their bits in facts.have. */
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_profile(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_events(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_units(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_census(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err);

@@ -1,0 +1,172 @@
+/* Facts from events: NIC resets with their proof, OOM kills, pod weights, the flood of the log. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "collect.h"
+#include "events_proof.h"
+#include "kmsg_batch.h"
+#include "text.h"
+#include "timefmt.h"
+
+enum { COLLECT_MOST_RESETS = 16, COLLECT_MOST_OOMS = 32 };
+
+struct collect_events {
+	struct collected *c;
+	struct arena arena;
+	VEC(struct rec_event) resets; /* strings in the arena */
+};
+
+static int field_number(const struct rec_event *e, const char *key)
+{
+	const char *text = rec_event_field(e, key);
+	uint64_t n;
+
+	return text && text_take_u64(&text, &n) == 0 && n < INT32_MAX ? (int)n : -1;
+}
+
+/* An event lives only during the walk: encode and decode is a deep copy. */
+static int keep_reset(struct collect_events *k, const struct rec_event *event)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct rec_event copy;
+
+	rec_event_encode(&bytes, event);
+	if (bytes.failed || rec_event_decode(bytes.data, bytes.len, &k->arena, &copy) < 0 ||
+	    !vec_push(&k->resets, copy))
+		return -ENOMEM;
+	return 0;
+}
+
+static int keep_oom(struct collect_events *k, const struct rec_event *e)
+{
+	const char *killed = rec_event_field(e, "killed"),
+		   *victim = rec_event_field(e, "victim_comm");
+	const char *memcg = rec_event_field(e, "memcg");
+
+	if (!killed || strcmp(killed, "true") != 0)
+		return 0;
+	struct fact_oom oom = {
+		.victim = collect_text(k->c, victim ? victim : "a process"),
+		.cgroup = collect_text(k->c, memcg),
+		.time_ns = e->time_ns,
+		.trusted = e->trusted,
+		.memcg = memcg != NULL,
+	};
+	return vec_push(&k->c->facts.ooms, oom) ? 0 : -ENOMEM;
+}
+
+static int collect_event(void *arg, const struct rec_event *e)
+{
+	struct collect_events *k = arg;
+	struct facts *f = &k->c->facts;
+
+	if (strcmp(e->id, "net-driver-reset") == 0 && k->resets.len < COLLECT_MOST_RESETS)
+		return keep_reset(k, e);
+	if (strcmp(e->id, "oom") == 0 && f->ooms.len < COLLECT_MOST_OOMS)
+		return keep_oom(k, e);
+	if (strcmp(e->id, "rt-throttled") == 0)
+		f->rt_throttled |= e->trusted;
+	if (strcmp(e->id, "kubepods-weight") == 0) {
+		const char *ratio = rec_event_field(e, "ratio");
+		f->kubepods_weight_ratio = ratio ? strtod(ratio, NULL) : 0;
+		f->have |= FACT_WEIGHT;
+	}
+	return 0;
+}
+
+static enum fact_starved starved_of(enum queue_verdict verdict)
+{
+	switch (verdict) {
+	case QUEUE_STARVED_CORE:
+		return STARVED_CORE;
+	case QUEUE_LOST_INTERRUPT:
+		return STARVED_LOST_INTERRUPT;
+	case QUEUE_DEVICE_FAULT:
+		return STARVED_DEVICE;
+	case QUEUE_CANNOT_TELL:
+		break;
+	}
+	return STARVED_UNKNOWN;
+}
+
+static int prove_reset(const struct collect_window *w, struct collected *c,
+		       const struct rec_event *e)
+{
+	struct queue_proof proof = { 0 };
+	char key[16];
+
+	rec_event_key(e, key);
+	bool proved = events_prove(w->stream, e, &proof);
+	const char *iface = rec_event_field(e, "iface"), *loop = rec_event_field(e, "loop");
+	struct fact_reset reset = {
+		.iface = collect_text(c, iface ? iface : "a NIC"),
+		.driver = collect_text(c, rec_event_field(e, "driver")),
+		.cause = collect_text(c, rec_event_field(e, "cause")),
+		.event = collect_text(c, key),
+		.queue = field_number(e, "queue"),
+		.irq = proved && proof.have_irq ? (int)proof.irq : -1,
+		.cpu = proved && proof.have_cpu ? (int)proof.cpu : -1,
+		.from_ns = proved ? proof.from_ns : e->time_ns,
+		.time_ns = e->time_ns,
+		.trusted = e->trusted,
+		.injected = e->injected,
+		.loop = loop && strcmp(loop, "true") == 0,
+		.starved = proved ? starved_of(proof.verdict) : STARVED_UNKNOWN,
+		.evidence = proved ? collect_text(c, proof.why) : NULL,
+	};
+	if (proved)
+		c->facts.have |= FACT_NET;
+	return vec_push(&c->facts.resets, reset) ? 0 : -ENOMEM;
+}
+
+/* Was the kernel's log recorded at all, and how fast did it grow? */
+static void collect_log_rate(const struct collect_window *w, struct collected *c)
+{
+	struct store_reader *reader = stream_store(w->stream);
+	struct frame frame;
+	uint64_t first = 0, last = 0, first_ns = 0, last_ns = 0;
+	bool any = false;
+
+	if (store_reader_seek(reader, w->from_ns, w->to_ns, FRAME_BIT(FRAME_KMSG), NULL) < 0)
+		return;
+	while (store_reader_next(reader, &frame, NULL) > 0) {
+		struct kmsg_batch batch;
+		if (kmsg_batch_open(&batch, frame.payload, frame.len) < 0)
+			continue;
+		if (!any) { /* the first batch may be the whole ring: it only sets the start */
+			first = batch.last_seq;
+			first_ns = frame.time_ns;
+		}
+		any = true;
+		last = batch.last_seq;
+		last_ns = frame.time_ns;
+	}
+	if (any)
+		c->facts.have |= FACT_KMSG;
+	if (last_ns > first_ns)
+		c->facts.log_lines_per_s =
+			(double)(last - first) / ((double)(last_ns - first_ns) / 1e9);
+}
+
+int collect_events(const struct collect_window *w, struct collected *c, struct err *err)
+{
+	struct collect_events k = { .c = c };
+
+	collect_log_rate(w, c);
+	int r = stream_each_event(w->stream, w->from_ns, w->to_ns, collect_event, &k, err);
+	for (size_t i = 0; r >= 0 && i < k.resets.len; i++)
+		r = prove_reset(w, c, &k.resets.items[i]);
+	if (c->facts.resets.len)
+		c->facts.have |= FACT_KMSG;
+	else if (c->facts.have & FACT_KMSG)
+		c->facts.have |= FACT_NET; /* no reset: there is no queue to ask about */
+	vec_free(&k.resets);
+	arena_free(&k.arena);
+	if (r < 0)
+		return r;
+	return c->facts.have & FACT_KMSG
+		       ? 0
+		       : err_set(err, -ENODATA, "the kernel's log was not recorded");
+}
