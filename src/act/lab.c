@@ -30,6 +30,7 @@ static const struct lab_scenario *const table[] = {
 	&lab_quota,
 	&lab_reclaim,
 	&lab_softirq,
+	&lab_pinterest,
 };
 /* clang-format on */
 

@@ -10,3 +10,4 @@ extern const struct lab_scenario lab_quota;
 extern const struct lab_scenario lab_reclaim;
 extern const struct lab_scenario lab_softirq;
 extern const struct lab_scenario lab_net_reset;
+extern const struct lab_scenario lab_pinterest;

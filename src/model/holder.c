@@ -131,7 +131,6 @@ bool walker_is_walk(const char *symbol)
 		"mem_cgroup_iter",
 		"mem_cgroup_iter_break",
 		"shrink_slab_memcg",
-		"shrink_node_memcgs",
 		"cgroup_rstat_flush",
 		"cgroup_rstat_flush_locked",
 		"mem_cgroup_css_rstat_flush",
@@ -140,12 +139,9 @@ bool walker_is_walk(const char *symbol)
 		"do_flush_stats",
 		"__mem_cgroup_flush_stats",
 		"css_next_descendant_pre",
-		"lru_gen_age_node",
-		"shrink_many",
 		"memory_numa_stat_show",
 		"mem_cgroup_node_nr_lru_pages",
 		"flush_memcg_stats_dwork",
-		"shrink_one",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
 		if (strcmp(symbol, functions[i]) == 0)

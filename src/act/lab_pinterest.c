@@ -1,0 +1,247 @@
+/* The whole incident, as real as this kernel allows. An agent crashes again and again; each crash
+ * leaves two memory cgroups that something pins: one that the page cache of a file holds (a purge
+ * frees it) and one that shared memory holds, which the agent's supervisor leaks (it goes when the
+ * supervisor ends). A reader on the core of the NIC's interrupt pays for them: on 5.8 to 7.0 it
+ * lives under a memory limit whose reclaim visits every zombie of its subtree; on v1 up to 5.7 it
+ * reads memory.numa_stat, which walks all of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "lab_scenarios.h"
+#include "timefmt.h"
+
+enum {
+	PINTEREST_PAGE = 4096,
+	PINTEREST_BLOCK = 1 << 20,
+	/* what a zombie's structures and page charge to their parent, measured, rounded up */
+	PINTEREST_ZOMBIE_BYTES = 28 << 10,
+	PINTEREST_ROOM = 24 << 20, /* for the reader's cache */
+	PINTEREST_FILE = 192 << 20,
+	PINTEREST_SPARE_FDS = 64,
+};
+
+struct incident {
+	char agent[400];   /* cgroups of file-pinned zombies */
+	char limited[400]; /* the limited subtree: leaked ones and the reader */
+	char home[400];    /* where the supervisor lives */
+	char reader[440];
+	bool old_v1; /* memory.numa_stat walks zombies */
+};
+
+static bool incident_old_v1(const struct lab_run *run)
+{
+	struct utsname u;
+	unsigned major = 0, minor = 0;
+
+	return run->offer.memory == CGROUP_MEMORY_V1 && uname(&u) == 0 &&
+	       sscanf(u.release, "%u.%u", &major, &minor) == 2 && major * 1000 + minor <= 5007;
+}
+
+/* One crash: the worker is born in its cgroup, leaves something there, and dies. */
+static int crash_in(const char *dir, int (*leave)(struct lab_run *run, uint64_t i),
+		    struct lab_run *run, uint64_t i, const char *home)
+{
+	if (mkdir(dir, 0700) < 0)
+		return -errno;
+	int r = lab_write(dir, "cgroup.procs", "0", NULL);
+	if (r == 0)
+		r = leave(run, i);
+	int back = lab_write(home, "cgroup.procs", "0", NULL);
+	if (rmdir(dir) < 0 && r == 0)
+		r = -errno;
+	return r ? r : back;
+}
+
+static int leave_file(struct lab_run *run, uint64_t i)
+{
+	char path[200], page[PINTEREST_PAGE] = "zscope lab";
+
+	snprintf(path, sizeof(path), "%s/core.%llu", run->scratch_dir, (unsigned long long)i);
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : write(fd, page, sizeof(page)) == sizeof(page) ? 0 : -EIO;
+}
+
+/* Leaked: nobody closes it until the supervisor ends. */
+static int leave_memfd(struct lab_run *run, uint64_t i)
+{
+	char page[PINTEREST_PAGE] = "zscope lab";
+	int fd = memfd_create("agent", MFD_CLOEXEC);
+
+	(void)run, (void)i;
+	return fd < 0 ? -errno : write(fd, page, sizeof(page)) == sizeof(page) ? 0 : -EIO;
+}
+
+static int agent_child(struct lab_run *run, void *arg)
+{
+	const struct incident *in = arg;
+	struct rlimit files = { run->options.count + PINTEREST_SPARE_FDS,
+				run->options.count + PINTEREST_SPARE_FDS };
+	struct timespec pause = { .tv_sec = (time_t)(run->options.interval_ns / NS_PER_S),
+				  .tv_nsec = (long)(run->options.interval_ns % NS_PER_S) };
+	char dir[500];
+
+	prctl(PR_SET_NAME, "lab-agent");
+	setrlimit(RLIMIT_NOFILE, &files);
+	int r = lab_write(in->home, "cgroup.procs", "0", NULL);
+	for (uint64_t i = 0; r == 0 && i < run->options.count && clock_mono_ns() < run->deadline_ns;
+	     i++) {
+		snprintf(dir, sizeof(dir), "%s/crash-%llu", in->agent, (unsigned long long)i);
+		r = crash_in(dir, leave_file, run, i, in->home);
+		snprintf(dir, sizeof(dir), "%s/crash-%llu", in->limited, (unsigned long long)i);
+		if (r == 0)
+			r = crash_in(dir, leave_memfd, run, i, in->home);
+		nanosleep(&pause, NULL);
+	}
+	while (r == 0 && clock_mono_ns() < run->deadline_ns)
+		nanosleep(&pause, NULL);
+	return r;
+}
+
+static int reader_fill(const char *path)
+{
+	AUTO_FREE char *block = calloc(1, PINTEREST_BLOCK);
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (!block || fd < 0)
+		return block ? -errno : -ENOMEM;
+	for (unsigned done = 0; done < PINTEREST_FILE; done += PINTEREST_BLOCK)
+		if (write(fd, block, PINTEREST_BLOCK) != PINTEREST_BLOCK)
+			return -EIO;
+	/* not in the cache: the reader itself is to be charged for it */
+	return fsync(fd) < 0 ? -errno : -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+/* Reads a file that is larger than its limit: every page waits for reclaim, which visits every
+ * zombie. */
+static int reader_reclaim(struct lab_run *run)
+{
+	char path[200];
+	AUTO_FREE char *block = malloc(PINTEREST_BLOCK);
+
+	snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !block)
+		return fd < 0 ? -errno : -ENOMEM;
+	while (clock_mono_ns() < run->deadline_ns)
+		for (off_t at = 0; at < PINTEREST_FILE && clock_mono_ns() < run->deadline_ns;
+		     at += PINTEREST_BLOCK)
+			if (pread(fd, block, PINTEREST_BLOCK, at) < 0)
+				return -errno;
+	return 0;
+}
+
+static int reader_numa_stat(struct lab_run *run)
+{
+	char path[500];
+	AUTO_FREE char *block = malloc(PINTEREST_BLOCK);
+
+	snprintf(path, sizeof(path), "%s/memory.numa_stat", run->cgroup_dir);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !block)
+		return fd < 0 ? -errno : -ENOMEM;
+	while (clock_mono_ns() < run->deadline_ns)
+		if (pread(fd, block, PINTEREST_BLOCK, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+static int reader_child(struct lab_run *run, void *arg)
+{
+	const struct incident *in = arg;
+	cpu_set_t set;
+
+	prctl(PR_SET_NAME, "lab-reader");
+	CPU_ZERO(&set);
+	CPU_SET(run->options.cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return -errno;
+	int r = lab_write(in->reader, "cgroup.procs", "0", NULL);
+	if (r < 0)
+		return r;
+	return in->old_v1 ? reader_numa_stat(run) : reader_reclaim(run);
+}
+
+static int incident_dirs(struct lab_run *run, struct incident *in, struct err *err)
+{
+	bool v2 = run->offer.memory == CGROUP_MEMORY_V2;
+	char limit[32], path[200];
+
+	int r = lab_make_cgroup_dir(run, err);
+	if (r == 0)
+		r = lab_make_scratch(run, err);
+	if (r < 0)
+		return r;
+	snprintf(in->agent, sizeof(in->agent), "%s/agent", run->cgroup_dir);
+	snprintf(in->limited, sizeof(in->limited), "%s/limited", run->cgroup_dir);
+	snprintf(in->home, sizeof(in->home), "%s/supervisor", run->cgroup_dir);
+	snprintf(in->reader, sizeof(in->reader), "%s/reader", in->limited);
+	if (mkdir(in->agent, 0700) < 0 || mkdir(in->limited, 0700) < 0 || mkdir(in->home, 0700) < 0)
+		return err_path(err, -errno, run->cgroup_dir);
+	snprintf(limit, sizeof(limit), "%llu",
+		 (unsigned long long)run->options.count * PINTEREST_ZOMBIE_BYTES + PINTEREST_ROOM);
+	r = lab_write(in->limited, v2 ? "memory.max" : "memory.limit_in_bytes", limit, err);
+	if (r == 0 && v2)
+		r = lab_write(in->limited, "cgroup.subtree_control", "+memory", err);
+	if (r == 0 && v2)
+		r = lab_write(in->agent, "cgroup.subtree_control", "+memory", err);
+	if (r == 0 && mkdir(in->reader, 0700) < 0)
+		return err_path(err, -errno, in->reader);
+	snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
+	if (r == 0 && !in->old_v1) {
+		r = reader_fill(path);
+		if (r < 0)
+			return err_path(err, r, path);
+	}
+	return r;
+}
+
+static int pinterest_run(struct lab_run *run, struct err *err)
+{
+	struct incident in = { .old_v1 = incident_old_v1(run) };
+
+	if (!run->options.cpu_set)
+		run->options.cpu = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	int r = incident_dirs(run, &in, err);
+	if (r < 0)
+		return r;
+	pid_t agent = lab_make_child(run, agent_child, &in, err);
+	if (agent < 0)
+		return agent;
+	pid_t reader = lab_make_child(run, reader_child, &in, err);
+	if (reader < 0)
+		return reader;
+	lab_say(run,
+		"lab-agent (pid %d) crashes every %llu ms, two memory cgroups stay behind each "
+		"time",
+		agent, (unsigned long long)(run->options.interval_ns / NS_PER_MS));
+	lab_say(run, "lab-reader (pid %d) pays for them on core %u: %s", reader, run->options.cpu,
+		in.old_v1 ? "it reads memory.numa_stat, which walks them all"
+			  : "its reclaim under a memory limit visits them all");
+	if (run->options.keep)
+		return 0;
+	r = lab_wait_child(run, reader, err);
+	return r < 0 ? r : lab_wait_child(run, agent, err);
+}
+
+const struct lab_scenario lab_pinterest = {
+	.name = "pinterest",
+	.summary = "the whole incident: a crash loop leaves zombies, and a reader pays for them on "
+		   "one core",
+	.defaults = { .count = 4000, .length_ns = 60 * NS_PER_S, .interval_ns = 4 * NS_PER_MS },
+	.most_count = 20000,
+	.most_ns = 600 * NS_PER_S,
+	.run = pinterest_run,
+};
