@@ -21,6 +21,8 @@
 #include "view_why.h"
 
 static const uint64_t why_default_watch_ns = 30 * NS_PER_S;
+/* Of the kernel's ring, so much counts for a live answer. */
+static const uint64_t why_ring_ns = 900 * NS_PER_S;
 static const uint64_t why_before_event_ns = 60 * NS_PER_S;
 
 struct why_options {
@@ -143,8 +145,12 @@ static int why_window(struct invocation *in, struct collect_window *w, bool live
 		return r;
 	w->from_ns = from;
 	w->to_ns = to;
-	if (live)
+	if (live) {
+		/* the kernel's ring reaches far back: what happened long ago is not why it is sick
+		 * now */
+		w->from_ns = to - from > why_ring_ns ? to - why_ring_ns : from;
 		return 0;
+	}
 	if (!o->event)
 		return command_window(in, from, to, &w->from_ns, &w->to_ns, err);
 	struct why_find find = { .key = o->event };

@@ -64,9 +64,10 @@ static int collect_event(void *arg, const struct rec_event *e)
 
 	if (strcmp(e->id, "net-driver-reset") == 0 && k->resets.len < COLLECT_MOST_RESETS)
 		return keep_reset(k, e);
-	if (strcmp(e->id, "oom") == 0 && f->ooms.len < COLLECT_MOST_OOMS)
+	if ((strcmp(e->id, "oom") == 0 || strcmp(e->id, "oom-kill") == 0) &&
+	    f->ooms.len < COLLECT_MOST_OOMS)
 		return keep_oom(k, e);
-	if (strcmp(e->id, "rt-throttled") == 0)
+	if (strcmp(e->id, "rt-throttling") == 0)
 		f->rt_throttled |= e->trusted;
 	if (strcmp(e->id, "kubepods-weight") == 0) {
 		const char *ratio = rec_event_field(e, "ratio");
