@@ -1,5 +1,6 @@
 #include "column_codec.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "auto.h"
@@ -19,16 +20,16 @@ struct bits_out {
 	uint8_t *at;
 };
 
-/* n <= 32 */
+/* n <= 56; writes up to 8 bytes at b->at */
 static inline void bits_put(struct bits_out *b, uint64_t value, unsigned n)
 {
 	b->word |= value << b->n;
 	b->n += n;
-	while (b->n >= 8) {
-		*b->at++ = (uint8_t)b->word;
-		b->word >>= 8;
-		b->n -= 8;
-	}
+	uint64_t bytes = htole64(b->word);
+	memcpy(b->at, &bytes, sizeof(bytes));
+	b->at += b->n / 8;
+	b->word >>= b->n / 8 * 8;
+	b->n %= 8;
 }
 
 static inline unsigned bit_length(uint64_t value)
@@ -142,8 +143,8 @@ static void column_put_bits(struct bits_out *b, const uint64_t *values, const ui
 		uint64_t high = values[i] >> k;
 		if (high < COLUMN_ESCAPE) {
 			uint64_t low = values[i] & ((UINT64_C(1) << k) - 1);
-			bits_put(b, (UINT64_C(1) << high) - 1, (unsigned)high + 1);
-			bits_put(b, low, k);
+			uint64_t ones = (UINT64_C(1) << high) - 1;
+			bits_put(b, ones | low << (high + 1), (unsigned)high + 1 + k);
 		} else {
 			unsigned length = bit_length(values[i]);
 			bits_put(b, (1 << COLUMN_ESCAPE) - 1, COLUMN_ESCAPE);
@@ -163,8 +164,8 @@ void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, s
 		return;
 	}
 	unsigned how = column_choose(values, hints, n);
-	/* worst case: an escape and 64 bits each */
-	if (!buf_reserve(out, 2 + n * 11))
+	/* worst case: an escape and 64 bits each; and what bits_put may write ahead */
+	if (!buf_reserve(out, 16 + n * 12))
 		return;
 	struct bits_out b = { .at = (uint8_t *)out->data + out->len };
 	*b.at++ = (uint8_t)how;

@@ -58,10 +58,11 @@ static bool base_same_field(const struct rec_field *field, const void *a, const 
 	return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-static bool base_same_key(const struct rec_desc *desc, const void *a, const void *b)
+static bool base_same_key(const struct tick_base *base, const struct rec_desc *desc, const void *a,
+			  const void *b)
 {
-	for (size_t f = 0; f < desc->n_fields; f++)
-		if (desc->fields[f].flags & REC_KEY && !base_same_field(&desc->fields[f], a, b))
+	for (uint64_t left = base->keys[desc->kind]; left; left &= left - 1)
+		if (!base_same_field(&desc->fields[__builtin_ctzll(left)], a, b))
 			return false;
 	return true;
 }
@@ -70,6 +71,9 @@ bool tick_base_index(struct tick_base *b)
 {
 	for (unsigned kind = 0; kind < REC_KIND_END; kind++) {
 		const struct rec_desc *desc = rec_desc(kind);
+		for (size_t f = 0; desc && f < desc->n_fields; f++)
+			if (desc->fields[f].flags & REC_KEY)
+				b->keys[kind] |= UINT64_C(1) << f;
 		for (size_t i = 0; desc && i < b->tick.rows[kind].len; i++) {
 			bool is_new;
 			uint64_t *at =
@@ -89,10 +93,10 @@ size_t tick_base_find(const struct tick_base *b, const struct rec_desc *desc, co
 {
 	const struct rec_rows *rows = &b->tick.rows[desc->kind];
 
-	if (guess < rows->len && base_same_key(desc, row, tick_base_row(b, desc, guess)))
+	if (guess < rows->len && base_same_key(b, desc, row, tick_base_row(b, desc, guess)))
 		return guess;
 	uint64_t *at = map_u64_get(&b->rows[desc->kind], base_hash(desc, row));
-	if (!at || !base_same_key(desc, row, tick_base_row(b, desc, (size_t)*at - 1)))
+	if (!at || !base_same_key(b, desc, row, tick_base_row(b, desc, (size_t)*at - 1)))
 		return SIZE_MAX;
 	return (size_t)*at - 1;
 }

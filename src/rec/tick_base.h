@@ -16,6 +16,7 @@ struct tick_base {
 	struct tick tick;                  /* its strings lie in `arena` */
 	uint64_t *rates[REC_KIND_END];     /* column by column, in 2^-13 per ms */
 	uint64_t paced[REC_KIND_END];      /* bit per field: its column of rates is not all zero */
+	uint64_t keys[REC_KIND_END];       /* bit per field: identifies the row */
 	struct map_u64 rows[REC_KIND_END]; /* hash of the key fields -> index + 1 */
 	struct arena arena;
 	VEC(const char *) strings;

@@ -28,9 +28,11 @@ struct tick_codec {
 	struct tick_base base;
 	struct map_str fresh; /* strings of this frame that the base has not -> index + 1 */
 	VEC(const char *) fresh_list;
-	VEC(uint64_t) values;        /* one column */
-	VEC(uint64_t) guesses;       /* what the values of the column are predicted to be */
-	VEC(uint64_t) totals;        /* per row: sum of the counters' deltas */
+	VEC(uint64_t) values;  /* one column */
+	VEC(uint64_t) guesses; /* what the values of the column are predicted to be */
+	/* Per row: the sum of the deltas of all counters but the balancing one; in the key, of the
+	 * counters themselves: cores that came up together have lived equally long. */
+	VEC(uint64_t) totals;
 	VEC(size_t) bases;           /* per row: index of its key row or NO_ROW */
 	VEC(const char *) base_rows; /* per row: its key row, or a row of zeroes */
 	VEC(uint8_t) hints;          /* per row: likely bits of the value */
@@ -45,6 +47,7 @@ struct block {
 	size_t n_fields; /* as written; may be more or fewer than desc has */
 	bool key;        /* a block of the key itself: no base, columns against the row before */
 	uint64_t elapsed_ms;
+	bool balances; /* it has a balancing field: c->totals is kept */
 };
 
 struct tick_codec *tick_codec_new(void)
@@ -129,6 +132,9 @@ static const uint8_t *codec_guess(struct tick_codec *c, const struct block *b, s
 
 	for (size_t i = 0; i < b->n_rows; i++)
 		memcpy(&c->guesses.items[i], c->base_rows.items[i] + offset, sizeof(uint64_t));
+	if (b->balances && field_is_paced(&b->desc->fields[f]))
+		for (size_t i = 0; i < b->n_rows; i++)
+			c->totals.items[i] -= c->guesses.items[i];
 	if (!(c->base.paced[b->desc->kind] >> f & 1))
 		return NULL;
 	rates += f * n_base;
@@ -148,19 +154,6 @@ static inline uint64_t base_value(const struct tick_codec *c, const struct rec_f
 				  size_t i)
 {
 	return tick_field_u64(c->base_rows.items[i], field);
-}
-
-/* Sums of the deltas of all counters but the balancing one; in the key, of the counters themselves:
- * cores that came up together have lived equally long. */
-static void codec_sum(struct tick_codec *c, const struct block *b)
-{
-	for (size_t f = 0; f < b->desc->n_fields; f++) {
-		const struct rec_field *field = &b->desc->fields[f];
-		if (!field_is_paced(field))
-			continue;
-		for (size_t i = 0; i < b->n_rows; i++)
-			c->totals.items[i] += row_value(b, i, f) - base_value(c, field, i);
-	}
 }
 
 static bool codec_balances(const struct rec_desc *desc)
@@ -211,13 +204,17 @@ static const uint8_t *encode_numbers(struct tick_codec *c, const struct block *b
 {
 	size_t size = b->desc->size, offset = b->desc->fields[f].offset;
 	const uint8_t *hints = b->key ? NULL : codec_guess(c, b, f);
+	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
 	const char *row = b->rows;
 
 	for (size_t i = 0; i < b->n_rows; i++, row += size) {
 		uint64_t value;
 		memcpy(&value, row + offset, sizeof(value));
 		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
-		c->values.items[i] = row_knows(row, f) ? column_zigzag(value - guess) : 0;
+		bool known = row_knows(row, f);
+		c->values.items[i] = known ? column_zigzag(value - guess) : 0;
+		if (sum && known)
+			c->totals.items[i] += value;
 	}
 	return hints;
 }
@@ -350,8 +347,6 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
 			column_put(out, c->values.items, hints, b->n_rows);
 		}
-		if (!balance && codec_balances(desc))
-			codec_sum(c, b);
 	}
 	return out->failed ? -ENOMEM : 0;
 }
@@ -378,6 +373,7 @@ static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,
 				   .elapsed_ms = elapsed_ms(&c->base.tick, t->mono_ns) };
 		if (!b.desc || !b.n_rows)
 			continue;
+		b.balances = codec_balances(b.desc);
 		int r = codec_reserve(c, b.n_rows) ? encode_block(c, &b) : -ENOMEM;
 		if (r == 0 && more)
 			r = more(c, &b);
@@ -502,13 +498,17 @@ static int decode_strings(struct decode *d, struct wire_reader *r)
 static void decode_numbers(struct tick_codec *c, const struct block *b, size_t f)
 {
 	const struct rec_field *field = &b->desc->fields[f];
+	bool sum = b->balances && field_is_paced(field);
 
 	for (size_t i = 0; i < b->n_rows; i++) {
 		char *row = b->rows + i * b->desc->size;
 		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
-		if (row_knows(row, f))
-			*(uint64_t *)(row + field->offset) =
-				guess + column_unzigzag(c->values.items[i]);
+		if (!row_knows(row, f))
+			continue;
+		uint64_t value = guess + column_unzigzag(c->values.items[i]);
+		*(uint64_t *)(row + field->offset) = value;
+		if (sum)
+			c->totals.items[i] += value;
 	}
 }
 
@@ -649,8 +649,6 @@ static int decode_columns(struct decode *d, const struct block *b, struct wire_r
 			if (code < 0)
 				return code;
 		}
-		if (!balance && codec_balances(desc))
-			codec_sum(d->c, b);
 	}
 	return r->failed ? -EBADMSG : 0;
 }
@@ -701,7 +699,8 @@ static int decode_block(struct decode *d, const struct rec_desc *desc, const voi
 			   .n_rows = n_rows,
 			   .n_fields = n_fields,
 			   .key = key,
-			   .elapsed_ms = elapsed_ms(&d->c->base.tick, d->tick->mono_ns) };
+			   .elapsed_ms = elapsed_ms(&d->c->base.tick, d->tick->mono_ns),
+			   .balances = codec_balances(desc) };
 	int code = decode_rows(d, &b, flags, &r);
 	if (code == 0)
 		code = decode_columns(d, &b, &r);

@@ -19,13 +19,9 @@ print(f"{name}: ours {ours:.4g} {unit}, peer {peer:.4g} {unit}, ratio 1/{peer / 
 sys.exit(not ok)
 PY
 }
-cpu_of() { # CPU milliseconds of a command
-	python3 - "$@" <<'PY'
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-u = resource.getrusage(resource.RUSAGE_CHILDREN)
-print((u.ru_utime + u.ru_stime) * 1e3)
-PY
+cpu_of() { # CPU milliseconds of 20 runs of a command
+	local TIMEFORMAT='%U %S'
+	{ time for _ in {1..20}; do "$@" >/dev/null 2>&1; done; } 2>&1 | awk '{ print ($1 + $2) * 1000 }'
 }
 host_of() { # host_of CORES COMMAND...: run it on a generated host
 	local cores=$1
@@ -88,5 +84,5 @@ end=$(date +%s)
 at=$(((end - 1800) * 1000000000))
 one=$(cpu_of "$dump" "$tmp/gen96" $at $((at + 1000000000)))
 twelve=$(cpu_of "$dump" "$tmp/long" $at $((at + 1000000000)))
-say "store seek in 12 h against 1 h" "$twelve" "$one" 2 ms
+say "store, one second out of 12 h against 1 h, 20 times" "$twelve" "$one" 2 ms
 exit $missed
