@@ -35,6 +35,7 @@ enum {
 #define EVENTS_STEAL_PERCENT  25.0 /* of a core, over a second */
 #define EVENTS_PODS_RATIO     10.0
 #define EVENTS_MOST_BATCH     ((size_t)256 << 10)
+#define EVENTS_FLUSH_NS       (100 * NS_PER_MS)
 #define EVENTS_END_QUIET_NS   (10 * NS_PER_S)
 #define EVENTS_STEAL_QUIET_NS (60 * NS_PER_S)
 
@@ -53,7 +54,8 @@ struct events_state {
 	struct pattern_set *patterns;
 	struct episodes *episodes;
 	struct buf records, batch, text;
-	uint64_t n_records;
+	uint64_t n_records, flushed_ns;
+	bool matched; /* a line of the batch means something: to disk at once */
 	struct net_counters net;
 	struct xmit_timeout xmit;
 	struct kthread_wait kthreads;
@@ -221,6 +223,20 @@ static int events_flush_batch(struct events_state *s, uint64_t time_ns)
 	return r;
 }
 
+/* On arrival; in a flood, where every record would be a frame, ten times a second. */
+static int events_flush_due(struct events_state *s)
+{
+	uint64_t now = clock_real_ns();
+
+	if (!s->n_records || (now < s->flushed_ns + EVENTS_FLUSH_NS && now >= s->flushed_ns &&
+			      s->records.len < EVENTS_MOST_BATCH / 2 && !s->matched))
+		return 0;
+	s->flushed_ns = now;
+	s->matched = false;
+	/* frames are in order of their time: when they came, not when an old record was printed */
+	return events_flush_batch(s, now);
+}
+
 static void events_record(struct events_state *s, const struct kmsg_record *record)
 {
 	static const size_t mark = sizeof(EPISODE_LAB_MARK) - 1;
@@ -242,6 +258,7 @@ static void events_record(struct events_state *s, const struct kmsg_record *reco
 	if (!pattern_match(s->patterns, line.text, line.len, &hit))
 		return;
 	line.hit = &hit;
+	s->matched = true;
 	episodes_line(s->episodes, &line);
 }
 
@@ -268,8 +285,7 @@ static int events_ready(void *state, struct store_writer *w, struct err *err)
 	}
 	if (r == -ENODEV || r == -EBADF) /* gone for good */
 		s->have_kmsg = false;
-	/* frames are in order of their time: when they came, not when an old record was printed */
-	int flushed = s->n_records ? events_flush_batch(s, clock_real_ns()) : 0;
+	int flushed = events_flush_due(s);
 	return r < 0 ? r : flushed < 0 ? flushed : s->failed;
 }
 
@@ -461,6 +477,11 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	}
 	(void)kmsg_clock_check(&s->kmsg.clock, clock->real_ns, clock->mono_ns);
 	episodes_advance(s->episodes, clock->real_ns);
+	if (s->n_records) {
+		s->flushed_ns = 0;
+		int r = events_flush_due(s);
+		s->failed = r < 0 ? r : s->failed;
+	}
 	events_tell_losses(s);
 	if (s->shed < 2) {
 		events_network(s);
@@ -495,6 +516,8 @@ static int events_end_segment(void *state, const struct store_clock *clock, stru
 	s->err = err;
 	s->failed = 0;
 	s->now_ns = clock->real_ns;
+	if (s->n_records)
+		s->failed = events_flush_batch(s, clock->real_ns);
 	/* this may be the end: give what has been quiet a few seconds, it would come soon anyway */
 	episodes_advance(s->episodes, clock->real_ns + EVENTS_END_QUIET_NS);
 	return s->failed;
