@@ -24,7 +24,7 @@ static void view_window_command(char *ret, size_t size, const char *command,
 		ret, size,
 		"zscope %s --from @%" PRIu64 ".%03" PRIu64 " --to @%" PRIu64 ".%03" PRIu64, command,
 		from / NS_PER_S, from / NS_PER_MS % 1000, to / NS_PER_S, to / NS_PER_MS % 1000);
-	if (proof && proof->have_cpu && n < size)
+	if (proof && proof->have_cpu && n < size && strcmp(command, "flame") == 0)
 		snprintf(ret + n, size - n, " --cpu %" PRIu64, proof->cpu);
 }
 
