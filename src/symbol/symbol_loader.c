@@ -70,6 +70,7 @@ int symbol_image_read(const struct elf_source *source, struct symbol_image **ret
 	    (!elf.sections.len || elf_image_section(&elf, ".go.buildinfo") ||
 	     elf_image_section(&elf, ".gopclntab") || elf_image_section(&elf, ".note.go.buildid")))
 		go_symbols_add(&elf, &image->table, &image->table);
+	image->full = has_symtab;
 	symtab_finish(&image->table);
 	image->loads.items = elf.loads.items;
 	image->loads.len = elf.loads.len;
@@ -78,6 +79,28 @@ int symbol_image_read(const struct elf_source *source, struct symbol_image **ret
 	elf_image_close(&elf);
 	*ret = image;
 	return 0;
+}
+
+/* Names that were split off a stripped file, as debug packages install them on the host. */
+static void read_debug_file(const struct root *root, struct symbol_image *image)
+{
+	char path[96];
+	struct elf_source source;
+	struct elf_image elf;
+	int n = snprintf(path, sizeof(path), "usr/lib/debug/.build-id/%02x/", image->build_id[0]);
+
+	for (unsigned i = 1; i < image->build_id_len; i++)
+		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", image->build_id[i]);
+	snprintf(path + n, sizeof(path) - (size_t)n, ".debug");
+	AUTO_CLOSE int fd = root_open_file(root, path, 0, NULL);
+	if (fd < 0 || elf_source_of_fd(fd, &source, NULL) < 0 ||
+	    elf_image_open(&source, &elf, NULL) < 0)
+		return;
+	if (elf.build_id_len == image->build_id_len &&
+	    memcmp(elf.build_id, image->build_id, elf.build_id_len) == 0 &&
+	    elf_image_symbols(&elf, &image->table) > 0)
+		symtab_finish(&image->table);
+	elf_image_close(&elf);
 }
 
 static int read_file(const struct root *root, const char *path, struct symbol_job *job)
@@ -98,6 +121,8 @@ static int read_file(const struct root *root, const char *path, struct symbol_jo
 		symbol_image_free(image);
 		return -ESTALE; /* another file took the name */
 	}
+	if (!image->full && image->build_id_len)
+		read_debug_file(root, image);
 	job->image = image;
 	return 0;
 }

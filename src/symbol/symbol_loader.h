@@ -19,6 +19,7 @@ struct symbol_image {
 	VEC(struct elf_segment) loads;
 	uint8_t build_id[20];
 	uint8_t build_id_len;
+	bool full; /* .symtab was there */
 };
 
 enum symbol_job_kind {
