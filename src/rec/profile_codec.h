@@ -51,10 +51,17 @@ void profile_encode_second(struct profile_encoder *e, const struct profile *p,
 			   const struct profile_second *second, struct profile_sample *samples,
 			   size_t n, struct buf *out);
 
+/* A stack of a segment; put into the profile when the first sample needs it. */
+struct profile_node {
+	uint32_t parent, frame; /* of the segment */
+	uint32_t stack;         /* in the profile */
+};
+
 /* Decodes segment after segment into one profile. */
 struct profile_decoder {
 	struct profile *out;
-	VEC(uint32_t) strings, modules, frames, stacks, cgroups; /* id in the segment → in out */
+	VEC(uint32_t) strings, modules, frames, cgroups; /* id in the segment → in out */
+	VEC(struct profile_node) stacks;
 	VEC(uint8_t) events;
 	VEC(struct profile_task) tasks;
 	VEC(uint32_t) leaves;

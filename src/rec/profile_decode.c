@@ -44,7 +44,8 @@ void profile_decoder_free(struct profile_decoder *d)
 		part_ok;                                                                  \
 	})
 
-#define LOST UINT32_MAX /* what the memset above leaves behind */
+#define LOST       UINT32_MAX /* what the memset above leaves behind */
+#define UNRESOLVED (UINT32_MAX - 1)
 
 #define LOOKUP(d, table, id) \
 	((id) < (d)->table.len && (d)->table.items[id] != LOST ? (d)->table.items[id] : 0)
@@ -116,23 +117,47 @@ static bool get_stacks(struct profile_decoder *d, struct wire_reader *r)
 
 	if (!PART_BEGIN(d, stacks, r, &n))
 		return false;
-	/* parents first: both columns have to be walked side by side */
+	/* both columns have to be walked side by side */
 	struct wire_reader parents = *r;
 	for (uint64_t i = 0; i < n; i++)
 		wire_get_u64(r);
 	for (uint64_t i = 0; i < n && !r->failed; i++) {
 		uint64_t id = d->stacks.len, distance = wire_get_u64(&parents);
 		uint64_t frame = wire_get_u64(r);
-		uint64_t parent = distance < id ? id - 1 - distance : 0;
-		bool lost = parent && (parent >= d->stacks.len || d->stacks.items[parent] == LOST);
-		if (r->failed)
-			break;
-		d->stacks.items[d->stacks.len++] =
-			lost ? LOST
-			     : profile_add_stack(d->out, parent ? d->stacks.items[parent] : 0,
-						 LOOKUP(d, frames, frame));
+		struct profile_node node = {
+			.parent = distance < id ? (uint32_t)(id - 1 - distance) : 0,
+			.frame = (uint32_t)MIN_OF(frame, (uint64_t)LOST),
+			.stack = UNRESOLVED,
+		};
+		if (!r->failed)
+			d->stacks.items[d->stacks.len++] = node;
 	}
 	return !r->failed;
+}
+
+/* The stack in the profile: from the nearest caller that is there already down to the leaf. */
+static uint32_t resolve_stack(struct profile_decoder *d, uint32_t leaf)
+{
+	uint32_t path[PROFILE_MAX_DEPTH], stack = 0;
+	size_t n = 0;
+
+	for (uint32_t at = leaf; at; at = d->stacks.items[at].parent) {
+		if (at >= d->stacks.len || d->stacks.items[at].stack == LOST)
+			return LOST;
+		if (d->stacks.items[at].stack != UNRESOLVED) {
+			stack = d->stacks.items[at].stack;
+			break;
+		}
+		if (n == PROFILE_MAX_DEPTH)
+			return LOST;
+		path[n++] = at;
+	}
+	while (n-- > 0) {
+		struct profile_node *node = &d->stacks.items[path[n]];
+		stack = profile_add_stack(d->out, stack, LOOKUP(d, frames, node->frame));
+		node->stack = stack;
+	}
+	return stack;
 }
 
 static bool get_cgroups(struct profile_decoder *d, struct wire_reader *r)
@@ -193,12 +218,8 @@ static bool get_leaves(struct profile_decoder *d, struct wire_reader *r)
 		return false;
 	for (; n && !r->failed; n--) {
 		last += (uint64_t)wire_get_i64(r);
-		/* stack 0 (a sample without frames) is fine, a lost one is not */
-		uint32_t stack = last == 0              ? 0
-				 : last < d->stacks.len ? d->stacks.items[last]
-							: LOST;
 		if (!r->failed)
-			d->leaves.items[d->leaves.len++] = stack;
+			d->leaves.items[d->leaves.len++] = last < LOST ? (uint32_t)last : LOST;
 	}
 	return !r->failed;
 }
@@ -390,7 +411,9 @@ static bool get_columns(struct profile_decoder *d, struct wire_reader *r, uint64
 		return false;
 	for (uint64_t i = 0; i < n && !r->failed; i++) {
 		uint64_t leaf = wire_get_u64(r);
-		samples[i].stack = leaf < d->leaves.len ? d->leaves.items[leaf] : LOST;
+		/* stack 0 (a sample without frames) is fine, a lost one is not */
+		samples[i].stack =
+			leaf < d->leaves.len ? resolve_stack(d, d->leaves.items[leaf]) : LOST;
 	}
 	for (uint64_t i = 0; flags & WIRE_WEIGHTS && i < n && !r->failed; i++)
 		samples[i].weight = wire_get_u64(r);

@@ -158,8 +158,28 @@ static void add_comm(struct buf *out, const struct profile *p, const struct prof
 	}
 }
 
+/* Frames as they were written before: a name is tidied once, not once per stack. */
+struct folded_names {
+	struct buf text;
+	struct {
+		size_t at, len;
+	} * frames; /* by frame; len 0 = not yet */
+};
+
+static void add_known_frame(struct buf *out, const struct profile *p, uint32_t frame,
+			    const struct folded_options *o, struct folded_names *names)
+{
+	if (!names->frames[frame].len) {
+		names->frames[frame].at = names->text.len;
+		add_frame(&names->text, p, &p->frames.items[frame], "", o);
+		names->frames[frame].len = names->text.len - names->frames[frame].at;
+	}
+	if (names->frames[frame].len && !names->text.failed)
+		buf_add(out, names->text.data + names->frames[frame].at, names->frames[frame].len);
+}
+
 static void add_stack(struct buf *out, const struct profile *p, const struct profile_sample *s,
-		      const struct folded_options *o)
+		      const struct folded_options *o, struct folded_names *names)
 {
 	uint32_t frames[PROFILE_MAX_DEPTH];
 	size_t n = 0, from = out->len;
@@ -168,10 +188,13 @@ static void add_stack(struct buf *out, const struct profile *p, const struct pro
 		frames[n++] = p->stacks.items[at].frame;
 	add_comm(out, p, s, o);
 	/* Java's tidying asks how the label begins, and the label is the line's beginning */
-	AUTO_FREE char *comm = strndup(buf_str(out) + from, 4);
+	bool java = text_starts(buf_str(out) + from, "java");
 	while (n-- > 0) {
 		buf_add_char(out, ';');
-		add_frame(out, p, &p->frames.items[frames[n]], comm ? comm : "", o);
+		if (java)
+			add_frame(out, p, &p->frames.items[frames[n]], "java", o);
+		else
+			add_known_frame(out, p, frames[n], o, names);
 	}
 }
 
@@ -249,32 +272,47 @@ static bool count_samples(const struct profile *p, const struct folded_options *
 	return true;
 }
 
-void export_folded(struct buf *out, const struct profile *p, const struct folded_options *options)
+/* One line per distinct text: names may be equal where stacks are not. */
+static bool fold_lines(const struct profile *p, const struct folded_options *options,
+		       const struct map_str *counts, struct folded_names *names,
+		       struct map_str *lines)
 {
-	AUTO_MAP_STR struct map_str counts = { 0 }, lines = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const char *key;
 	size_t key_len, at = 0;
 	uint64_t *count;
 
-	if (!count_samples(p, options, &counts)) {
-		out->failed = true;
-		return;
-	}
-	while (map_str_next(&counts, &at, &key, &key_len, &count)) {
+	while (map_str_next(counts, &at, &key, &key_len, &count)) {
 		struct folded_key k;
 		memcpy(&k, key, sizeof(k));
 		struct profile_sample s = {
 			.stack = k.stack, .comm = k.comm, .pid = k.pid, .tid = k.tid, .have = k.have
 		};
 		buf_clear(&text);
-		add_stack(&text, p, &s, options);
-		uint64_t *sum = map_str_put(&lines, text.data, text.len, NULL);
-		if (text.failed || !sum) {
-			out->failed = true;
-			return;
-		}
+		add_stack(&text, p, &s, options, names);
+		uint64_t *sum = map_str_put(lines, text.data, text.len, NULL);
+		if (text.failed || names->text.failed || !sum)
+			return false;
 		*sum += *count;
+	}
+	return true;
+}
+
+void export_folded(struct buf *out, const struct profile *p, const struct folded_options *options)
+{
+	AUTO_MAP_STR struct map_str counts = { 0 }, lines = { 0 };
+	struct folded_names names = { .frames = calloc(p->frames.len, sizeof(*names.frames)) };
+	const char *key;
+	size_t key_len, at = 0;
+	uint64_t *count;
+
+	bool ok = names.frames && count_samples(p, options, &counts) &&
+		  fold_lines(p, options, &counts, &names, &lines);
+	free(names.frames);
+	buf_free(&names.text);
+	if (!ok) {
+		out->failed = true;
+		return;
 	}
 	AUTO_FREE struct folded_line *sorted = calloc(lines.len + 1, sizeof(*sorted));
 	size_t n = 0;
