@@ -46,6 +46,7 @@ struct perf_attr {
 #define PERF_ATTR_FREQ          (UINT64_C(1) << 10)
 #define PERF_ATTR_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 #define PERF_ATTR_USE_CLOCKID   (UINT64_C(1) << 25)
+#define PERF_ATTR_BUILD_ID      (UINT64_C(1) << 34)
 
 struct perf_build_id {
 	uint32_t pid;

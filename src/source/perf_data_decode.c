@@ -237,7 +237,22 @@ static const char *decode_text(struct perf_decoder *dec, struct perf_bytes *b)
 	return buf_str(&dec->text);
 }
 
-static void decode_map(struct perf_decoder *dec, struct perf_bytes *b, struct perf_rec *rec)
+/* Kernels set the bit in the records of an event that did not ask for build ids, when another
+ * recorder's event did (seen with 6.18; perf 6.1 itself crashes on such files). Then device and
+ * inode stand there. `perf inject` in turn adds build ids to events that did not ask. */
+static bool map_has_build_id(const struct perf_attr *a, const struct perf_rec *rec,
+			     const struct perf_bytes *b)
+{
+	if (!(rec->misc & MISC_MMAP_BUILD_ID) || perf_bytes_left(b) < 4)
+		return false;
+	uint8_t len = b->at[0];
+	if (b->at[1] || b->at[2] || b->at[3] || len == 0 || len > PERF_BUILD_ID_BYTES)
+		return false;
+	return (a->flags & PERF_ATTR_BUILD_ID) || len == 20 || len == 16;
+}
+
+static void decode_map(struct perf_decoder *dec, const struct perf_attr *a, struct perf_bytes *b,
+		       struct perf_rec *rec)
 {
 	struct perf_map *m = &rec->map;
 
@@ -247,14 +262,12 @@ static void decode_map(struct perf_decoder *dec, struct perf_bytes *b, struct pe
 	m->len = perf_bytes_u64(b);
 	m->pgoff = perf_bytes_u64(b);
 	if (rec->type == PERF_RECORD_MMAP2) {
-		if (rec->misc & MISC_MMAP_BUILD_ID) {
+		if (map_has_build_id(a, rec, b)) {
 			m->build_id_len = perf_bytes_u8(b);
 			perf_bytes_take(b, 3);
 			const void *id = perf_bytes_take(b, PERF_BUILD_ID_BYTES);
 			if (id)
 				memcpy(m->build_id, id, PERF_BUILD_ID_BYTES);
-			if (m->build_id_len > PERF_BUILD_ID_BYTES)
-				b->failed = true;
 		} else {
 			m->maj = perf_bytes_u32(b);
 			m->min = perf_bytes_u32(b);
@@ -286,12 +299,13 @@ static void decode_namespaces(struct perf_decoder *dec, struct perf_bytes *b, st
 	rec->namespaces.list = dec->namespaces.items;
 }
 
-static void decode_body(struct perf_decoder *dec, struct perf_bytes *b, struct perf_rec *rec)
+static void decode_body(struct perf_decoder *dec, const struct perf_attr *a, struct perf_bytes *b,
+			struct perf_rec *rec)
 {
 	switch (rec->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		decode_map(dec, b, rec);
+		decode_map(dec, a, b, rec);
 		break;
 	case PERF_RECORD_LOST:
 		rec->lost.id = perf_bytes_u64(b);
@@ -363,7 +377,7 @@ int perf_decode(struct perf_data *d, struct perf_decoder *dec, const struct perf
 		return -EBADMSG;
 	struct perf_bytes body = { .at = b.at, .end = b.end - tail, .swap = b.swap };
 	struct perf_bytes trailer = { .at = b.end - tail, .end = b.end, .swap = b.swap };
-	decode_body(dec, &body, &rec);
+	decode_body(dec, a, &body, &rec);
 	decode_trailer(a, &trailer, &rec);
 	if (body.failed || trailer.failed)
 		return -EBADMSG;

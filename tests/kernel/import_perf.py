@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""perf.data files of all kinds, made here with the installed perf: import must give what perf script says, and the
+exporters what the import gave."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.dom.minidom
+
+sys.path.insert(0, os.path.dirname(__file__))
+import profile_proto
+
+ZSCOPE = sys.argv[1]
+PERF = shutil.which("perf")
+LOAD = ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; find /usr/lib -name '*.so' >/dev/null; ls -laR /etc >/dev/null"]
+KINDS = {
+    "file": [],
+    "compressed": ["-z"],
+    "monotonic": ["-k", "mono"],
+    "realtime": ["-k", "realtime"],
+    "two-events": ["-e", "cpu-clock,page-faults"],
+    "no-chain": [],
+    "build-ids": ["--buildid-mmap"],
+    "cgroups": ["--all-cgroups"],
+    "period": ["-c", "1000000"],
+}
+failures = []
+
+
+def check(name, ok, why=""):
+    print(("ok      " if ok else "FAILED  ") + name + ("" if ok else f": {why}"))
+    if not ok:
+        failures.append(name)
+
+
+def run(argv, **options):
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **options)
+
+
+def record(path, options, pipe=False):
+    """perf 6.1 crashes now and then when another recorder asks the kernel for build ids meanwhile: then again."""
+    for _ in range(4):
+        r = record_once(path, options, pipe)
+        if r.returncode == 0:
+            break
+    return r
+
+
+def record_once(path, options, pipe):
+    chain = [] if "no-chain" in path else ["-g"]
+    event = [] if "-e" in options else ["-e", "cpu-clock"]
+    frequency = [] if "-c" in options else ["-F", "999"]
+    argv = [PERF, "record", "-q", *frequency, *event, *chain, *options]
+    if pipe:
+        with open(path, "wb") as out:
+            return subprocess.run(argv + ["-o", "-", "--", *LOAD], stdout=out, stderr=subprocess.PIPE, timeout=60)
+    return run(argv + ["-o", path, "--", *LOAD])
+
+
+def perf_samples(path):
+    """(comm, pid, tid, time, event, number of frames) of each sample, by perf itself."""
+    r = run([PERF, "script", "--ns", "-F", "comm,pid,tid,time,event,ip,sym", "-i", path])
+    return parse(r.stdout.decode("utf-8", "replace")) if r.returncode == 0 else None
+
+
+def parse(text):
+    samples = []
+    for line in text.splitlines():
+        m = re.match(r"\s*(\S.*?)\s+(\d+)/(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):\s+(?:\d+\s+)?(\S+):\s*(.*)$", line)
+        if m:
+            samples.append([m.group(1), int(m.group(2)), int(m.group(3)), m.group(4), m.group(5), 1 if m.group(6) else 0])
+        elif line.strip():
+            samples[-1][5] += 1
+    return [tuple(s) for s in samples]
+
+
+def check_kind(name, path):
+    theirs = perf_samples(path)
+    r = run([ZSCOPE, "export", path])
+    ours = parse(r.stdout.decode("utf-8", "replace"))
+    if theirs is None:
+        check(f"{name}: read, although perf itself fails on it", len(ours) > 20, r.stderr)
+        return
+    check(f"{name}: samples", len(ours) == len(theirs) and len(theirs) > 20, f"{len(ours)}, perf has {len(theirs)} {r.stderr}")
+    if name.startswith("monotonic") or name.startswith("realtime"):
+        # ours are wall time: only the distances can be compared
+        def distances(samples):
+            ns = [int(s[3].replace(".", "")) for s in samples]
+            return [t - ns[0] for t in ns]
+        check(f"{name}: times", sorted(distances(ours)) == sorted(distances(theirs)))
+        now = time.time()
+        first = float(ours[0][3])
+        check(f"{name}: wall time", now - 60 < first <= now, f"{first}, now {now}")
+    else:
+        check(f"{name}: times", collections.Counter(s[3] for s in ours) == collections.Counter(s[3] for s in theirs))
+    check(f"{name}: tasks and events", collections.Counter(s[:3] + s[4:5] for s in ours) ==
+          collections.Counter(s[:3] + s[4:5] for s in theirs))
+    check(f"{name}: frames", sum(s[5] for s in ours) == sum(s[5] for s in theirs),
+          f"{sum(s[5] for s in ours)}, perf has {sum(s[5] for s in theirs)}")
+
+
+def check_exports(path, store):
+    folded = run([ZSCOPE, "flame", "--folded", "--store", store]).stdout.decode("utf-8", "replace")
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+    profile = profile_proto.decode(run([ZSCOPE, "flame", "--pprof", "--store", store]).stdout)
+    check("pprof: samples", sum(v[0] for _, v, _ in profile["samples"]) == len(perf_samples(path)))
+    check("pprof: weight", sum(v[1] for _, v, _ in profile["samples"]) == total, total)
+    check("pprof: types", profile["types"] == [("samples", "count"), ("cpu", "nanoseconds")], profile["types"])
+    check("pprof: leaf first", any(stack and stack[-1][0][0] in ("entry_SYSCALL_64_after_hwframe", "_start", "[unknown]", "main") or
+                                   len(stack) > 3 for stack, _, _ in profile["samples"]))
+    leaves = collections.Counter()
+    for stack, values, _ in profile["samples"]:
+        leaves[stack[0][0][0]] += values[1]
+    folded_leaves = collections.Counter()
+    for line in folded.splitlines():
+        stack, count = line.rsplit(" ", 1)
+        folded_leaves[stack.split(";")[-1]] += int(count)
+    top = leaves.most_common(1)[0]
+    check("pprof and folded agree on the hottest leaf", top[1] == folded_leaves.most_common(1)[0][1], (top, folded_leaves.most_common(1)))
+    speedscope = json.loads(run([ZSCOPE, "flame", "--speedscope", "--store", store]).stdout)
+    one = speedscope["profiles"][0]
+    check("speedscope: form", speedscope["$schema"].startswith("https://www.speedscope.app/") and one["type"] == "sampled" and
+          len(one["samples"]) == len(one["weights"]) and one["endValue"] == sum(one["weights"]) == total)
+    check("speedscope: frames", max(max(s) for s in one["samples"]) < len(speedscope["shared"]["frames"]))
+    svg = run([ZSCOPE, "flame", "--svg", "--store", store]).stdout
+    xml.dom.minidom.parseString(svg)
+    check("svg: no request leaves it", not re.search(rb"(href|src)=|url\(|@import|fetch\(|XMLHttpRequest", svg))
+    html = run([ZSCOPE, "flame", "--html", "--store", store]).stdout
+    check("html: no request leaves it", b"<svg" in html and not re.search(rb"(href|src)=|url\(|@import", html))
+    tree = json.loads(run([ZSCOPE, "flame", "--json", "--store", store]).stdout)
+    check("json: an object with a schema", tree["schema"] == "zombiescope/flame/1")
+
+
+def check_browser(scratch, store):
+    """The graph's own script in a real browser: zoom and search change what is drawn."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        print("skipped  browser: chromium is not installed")
+        return
+    page = os.path.join(scratch, "page.html")
+    html = run([ZSCOPE, "flame", "--html", "--store", store]).stdout.decode()
+    probe = ("<script>window.addEventListener('load',function(){var s=document.querySelector('svg');s.flame.search('.');"
+             "var hit=s.querySelector('.hit').textContent;var g=s.querySelectorAll('g.f');"
+             "s.flame.zoom(g[1].x,g[1].x+g[1].w);var w=+g[1].r.getAttribute('width');"
+             "document.body.setAttribute('data-probe',hit+'|'+(w>1100)+'|'+s.querySelector('.reset').style.display);});</script></body>")
+    open(page, "w").write(html.replace("</body>", probe))
+    r = run([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "file://" + page])
+    m = re.search(r'data-probe="([^"]*)"', r.stdout.decode("utf-8", "replace"))
+    check("browser: zoom and search", bool(m) and m.group(1) == "Matched: 100.0%|true|", m.group(1) if m else r.stderr[-300:])
+
+
+def check_directory(scratch):
+    """Two-minute files of a shell loop, here of a second: one recording, in the order of their names' times."""
+    directory = os.path.join(scratch, "loop")
+    os.mkdir(directory)
+    starts = []
+    for _ in range(3):
+        start = time.time()
+        starts.append(start)
+        name = time.strftime("perf-ip-10-0-0-1-%Y%m%d-%H%M%S-120s.data", time.localtime(start))
+        record(os.path.join(directory, name), [])
+        time.sleep(1.1)
+    store = os.path.join(scratch, "loop-store")
+    r = run([ZSCOPE, "import", "--json", "--store", store, directory])
+    result = json.loads(r.stdout)
+    counts = [len(perf_samples(os.path.join(directory, name))) for name in sorted(os.listdir(directory))]
+    check("directory: every sample", [f["samples"] for f in result["files"]] == counts, (result["files"], counts))
+    check("directory: wall time from names", all(f["wall_time"] == "file-name" for f in result["files"]))
+    offsets = [f["from_ns"] / 1e9 - start for f, start in zip(result["files"], starts)]
+    check("directory: times", all(-1.1 < offset < 2 for offset in offsets), offsets)
+    spread = max(offsets) - min(offsets)
+    check("directory: one clock", spread < 0.5, offsets)
+    os.utime(os.path.join(directory, sorted(os.listdir(directory))[0]), (1, 1))
+    again = json.loads(run([ZSCOPE, "import", "--json", "--store", store + "2", directory]).stdout)
+    check("directory: change times do not matter", [f["from_ns"] for f in again["files"]] == [f["from_ns"] for f in result["files"]])
+    script = run([ZSCOPE, "export", "--store", store]).stdout.decode("utf-8", "replace")
+    check("directory: export gives them all", len(parse(script)) == sum(counts), (len(parse(script)), sum(counts)))
+
+
+def check_damage(scratch, path):
+    whole = open(path, "rb").read()
+    cut = os.path.join(scratch, "cut.data")
+    for part in (0, 7, 16, 50, 103, 300, len(whole) // 2, len(whole) - 1):
+        open(cut, "wb").write(whole[:part])
+        r = run([ZSCOPE, "import", "--store", os.path.join(scratch, f"cut-{part}"), cut])
+        said = r.stderr + r.stdout
+        check(f"cut after {part} bytes", r.returncode in (0, 2) and (r.returncode == 2 or b"damaged" in said or part == len(whole) - 1), said)
+
+
+def main():
+    if not PERF:
+        print("skipped: perf is not installed")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        probe = os.path.join(scratch, "probe.data")
+        if record(probe, []).returncode != 0 or not perf_samples(probe):
+            print("skipped: perf record does not work here (cpu-clock)")
+            sys.exit(77)
+        for kind, options in KINDS.items():
+            path = os.path.join(scratch, kind + ".data")
+            r = record(path, options)
+            if r.returncode != 0:
+                print(f"skipped  {kind}: {r.stderr.decode()[:200]}")
+                continue
+            check_kind(kind, path)
+        pipe = os.path.join(scratch, "pipe.data")
+        record(pipe, [], pipe=True)
+        check_kind("pipe", pipe)
+        packed = os.path.join(scratch, "file.data.gz")
+        with open(packed, "wb") as out:
+            subprocess.run(["gzip", "-c", os.path.join(scratch, "file.data")], stdout=out, check=True)
+        check("gzip: same as unpacked", run([ZSCOPE, "export", packed]).stdout ==
+              run([ZSCOPE, "export", os.path.join(scratch, "file.data")]).stdout)
+        store = os.path.join(scratch, "store")
+        r = run([ZSCOPE, "import", "--store", store, os.path.join(scratch, "file.data")])
+        check("import says that times are relative", r.returncode == 0 and b"relative" in r.stdout, r.stdout + r.stderr)
+        check("no progress bar in a pipe", r.stderr == b"", r.stderr)
+        check_exports(os.path.join(scratch, "file.data"), store)
+        check_browser(scratch, store)
+        check_directory(scratch)
+        check_damage(scratch, os.path.join(scratch, "file.data"))
+    print(f"{len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+main()
