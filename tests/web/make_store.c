@@ -1,13 +1,15 @@
-/* make_store DIR CORES SECONDS [END]: a recording with one staged incident, for the tests of the
- * page and for the bench.
+/* make_store DIR CORES SECONDS [END [LIVE]]: a recording with one staged incident, for the tests of
+ * the page and for the bench.
  *
  * Core 5 (or the last one) spends 6 s in the kernel, 60 s before the end; a NIC reset follows; a
  * unit crash-loops all the time; the kernel tracks ever more memory cgroups. Names are as hostile
- * as real ones can be. END: seconds since the epoch, default now. */
+ * as real ones can be. END: seconds since the epoch, default now. LIVE: go on for so many seconds,
+ * one a second, with the incident in them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "auto.h"
 #include "profile_codec.h"
@@ -315,7 +317,7 @@ int main(int argc, char **argv)
 	struct store_options options = { 0 };
 	struct store_hooks hooks = { .begin = begin_segment, .end = end_segment, .arg = &m };
 	struct err err = { 0 };
-	uint64_t end;
+	uint64_t end, live = 0;
 
 	if (argc < 4 || text_u64(argv[2], &m.cores) < 0 || text_u64(argv[3], &m.seconds) < 0 ||
 	    m.cores < 1 || m.seconds < 90) {
@@ -330,17 +332,24 @@ int main(int argc, char **argv)
 	profile_add_event(&m.profile, "cpu-clock");
 	make_stacks(&m);
 	m.first_s = end - m.seconds;
-	m.hot_from = m.seconds - HOT_BEFORE_END_S;
+	if (argc > 5 && text_u64(argv[5], &live) < 0)
+		return 2;
+	m.hot_from = live ? m.seconds + 12 : m.seconds - HOT_BEFORE_END_S;
 	m.hot_cpu = m.cores > 5 ? 5 : m.cores - 1;
 	m.sys = calloc(m.cores, sizeof(uint64_t));
 	m.usr = calloc(m.cores, sizeof(uint64_t));
 	m.idle = calloc(m.cores, sizeof(uint64_t));
 	if (store_writer_open(argv[1], &options, &hooks, &m.w, &err) < 0)
 		die(argv[1], &err);
-	for (uint64_t s = 0; s < m.seconds; s++) {
+	for (uint64_t s = 0; s < m.seconds + live; s++) {
+		if (s >= m.seconds) {
+			struct timespec until = { .tv_sec = (time_t)(m.first_s + s) };
+			clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
+		}
 		put_tick(&m, s);
 		put_events(&m, s);
 		put_profile(&m, s);
+		store_writer_flush(m.w);
 	}
 	store_writer_close(m.w);
 	tick_codec_free(m.codec);

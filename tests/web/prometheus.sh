@@ -1,0 +1,86 @@
+#!/bin/bash
+# A real Prometheus scrapes the exporter while an incident is recorded: the alerts of dist/prometheus fire, and every query of the
+# dashboard runs. Also: promtool on the metrics and the rules, and the textfile for node_exporter.
+set -u
+build=$1 source=$2
+for program in prometheus promtool curl jq; do
+	command -v $program >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+done
+work=$(mktemp -d)
+pids=()
+cleanup() {
+	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+failed=0
+check() { if [ "$2" = "$3" ]; then echo "ok   $1"; else echo "FAIL $1: wanted '$2', got '$3'"; failed=1; fi }
+
+promtool check rules "$source/dist/prometheus/zombiescope.rules.yml" >"$work/out" 2>&1
+check "promtool check rules" 0 $?
+promtool test rules "$source/dist/prometheus/zombiescope.test.yml" >"$work/out" 2>&1 || cat "$work/out"
+check "promtool test rules" 0 "$(promtool test rules "$source/dist/prometheus/zombiescope.test.yml" >/dev/null 2>&1; echo $?)"
+for anchor in $(sed -n 's/.*runbook_url: docs\/RUNBOOKS.md#//p' "$source/dist/prometheus/zombiescope.rules.yml"); do
+	grep -qi "^## $anchor\$" "$source/docs/RUNBOOKS.md" && got=yes || got=no
+	check "runbook $anchor" yes $got
+done
+
+# a recording that grows, with the incident 12 s from now
+"$build/tests/web/make-store" "$work/store" 8 120 "$(date +%s)" 100 &
+pids+=($!)
+sleep 1
+"$build/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/url" &
+pids+=($!)
+for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.05; done
+url=$(cat "$work/url") target=${url#http://} target=${target%/}
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+cp "$source/dist/prometheus/zombiescope.rules.yml" "$work/"
+cat >"$work/prometheus.yml" <<EOF
+global: { scrape_interval: 1s, evaluation_interval: 1s }
+rule_files: [zombiescope.rules.yml]
+scrape_configs:
+  - job_name: zscope
+    static_configs: [{ targets: ["$target"] }]
+EOF
+prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address="127.0.0.1:$port" --log.level=warn 2>"$work/prometheus.log" &
+pids+=($!)
+query() { curl -s --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query"; }
+
+# meanwhile: formats
+curl -s "${url}metrics" >"$work/plain"
+promtool check metrics <"$work/plain" >"$work/out" 2>&1
+check "promtool check metrics: clean ($(head -c 200 "$work/out"))" 0 $?
+check "OpenMetrics on request" "# EOF" "$(curl -s -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5' "${url}metrics" | tail -n 1)"
+check "Content-Type" "text/plain; version=0.0.4; charset=utf-8" "$(curl -s -o /dev/null -w '%{content_type}' "${url}metrics")"
+check "zero series before the first reset" yes "$(grep -q '^zscope_net_resets_total{device="eth0",reason="keep-alive"} 0$' "$work/plain" && echo yes)"
+"$build/zscope" metrics --store "$work/store" --textfile "$work/zscope.prom"
+check "textfile" 0 "$(promtool check metrics <"$work/zscope.prom" >/dev/null 2>&1; echo $?)"
+check "textfile: nothing else is left" 1 "$(ls "$work" | grep -c 'zscope.prom')"
+
+# the staged incident fires
+for alert in ZscopeNetReset ZscopeCoreSaturated; do
+	got=
+	for _ in $(seq 100); do
+		got=$(query "ALERTS{alertname=\"$alert\",alertstate=\"firing\"}" | jq -r '.data.result[0].metric.alertname // empty')
+		[ -n "$got" ] && break
+		sleep 0.5
+	done
+	check "a real Prometheus fires $alert" $alert "$got"
+done
+check "it names core 5" 5 "$(query 'ALERTS{alertname="ZscopeCoreSaturated",alertstate="firing"}' | jq -r '.data.result[0].metric.cpu')"
+check "it names the NIC and the cause" "eth0 netdev-watchdog" "$(query 'ALERTS{alertname="ZscopeNetReset",alertstate="firing"}' | jq -r '.data.result[0].metric | .device + " " + .reason')"
+
+# every query of the dashboard and its annotations runs; those without data need what this recording does not have
+n=0
+while IFS= read -r expr; do
+	text=${expr//'$__rate_interval'/30s} text=${text//'$__range'/1m} text=${text//'$instance'/.*}
+	answer=$(query "$text")
+	state=$(jq -r .status <<<"$answer") rows=$(jq '.data.result | length' <<<"$answer")
+	case $text in *zscope_zombies* | *throttled*) want=0 ;; *"> 0"* | *) want=1 ;; esac
+	[ "$state" = success ] && [ "$rows" -ge "$want" ] && got=ok || got="$state, $rows rows: $answer"
+	check "dashboard: $expr" ok "$got"
+	n=$((n + 1))
+done < <(jq -r '(.panels[].targets[].expr), (.annotations.list[].expr)' "$source/dist/grafana/zombiescope.json")
+check "the dashboard has its queries" yes "$([ $n -ge 20 ] && echo yes)"
+check "every panel uses the datasource variable" 0 "$(jq '[.panels[] | select(.datasource.uid != "${datasource}")] | length' "$source/dist/grafana/zombiescope.json")"
+exit $failed
