@@ -6,20 +6,16 @@
 
 #include "auto.h"
 #include "proc_pid.h"
+#include "tasks_bpf.h"
 #include "tasks_list.h"
 #include "text.h"
 #include "timefmt.h"
-
-/* CPU time since the last tick below which a process is not worth a row: 0.2 % of a core. */
-#define TASKS_LEAST_NS (2 * NS_PER_MS)
 
 enum {
 	TASKS_MOST_SLOTS = 200,      /* kept processes: two files each */
 	TASKS_CGROUP_EVERY = 30,     /* ticks for which a cgroup path is believed */
 	TASKS_MOST_THREADS = 100,    /* looked at per tick, over all processes */
-	TASKS_TOP_THREADS = 4,       /* shown per process */
 	TASKS_THREADS_FROM_MS = 200, /* CPU time a process must use before its threads are asked */
-	TASKS_MOST_TOP = 100,
 	TASKS_MOST_REMEMBERED = 20000, /* threads */
 };
 
@@ -32,10 +28,12 @@ struct tasks_slot {
 	char stat_path[48], schedstat_path[48];
 };
 
-void tasks_open(struct tasks *t, const struct root *root, unsigned top)
+void tasks_open(struct tasks *t, const struct root *root, unsigned top, bool bpf)
 {
 	*t = (struct tasks){ .top = MIN_OF(top ? top : TASKS_TOP, TASKS_MOST_TOP), .opened = true };
 	(void)reread_open(&t->loadavg, root, "proc/loadavg", NULL);
+	if (bpf)
+		(void)task_iter_open(root, &t->iter, NULL); /* else by /proc */
 }
 
 static void tasks_slot_free(struct tasks_slot *s)
@@ -56,10 +54,14 @@ void tasks_close(struct tasks *t)
 	vec_free(&t->known);
 	map_u64_free(&t->threads);
 	reread_close(&t->loadavg);
+	task_iter_close(t->iter);
+	buf_free(&t->iter_now);
+	buf_free(&t->iter_before);
+	vec_free(&t->recent);
 }
 
 /* The kept files of a process; the one unused for longest gives way. */
-static struct tasks_slot *tasks_slot(struct tasks *t, const struct root *root, uint64_t pid)
+static struct tasks_slot *tasks_slot(struct tasks *t, uint64_t pid)
 {
 	struct tasks_slot **oldest = NULL;
 
@@ -73,15 +75,10 @@ static struct tasks_slot *tasks_slot(struct tasks *t, const struct root *root, u
 	if (!s)
 		return NULL;
 	s->pid = pid;
-	s->schedstat.fd = -1;
+	s->stat.fd = s->schedstat.fd = -1;
 	snprintf(s->stat_path, sizeof(s->stat_path), "proc/%llu/stat", (unsigned long long)pid);
 	snprintf(s->schedstat_path, sizeof(s->schedstat_path), "proc/%llu/schedstat",
 		 (unsigned long long)pid);
-	if (reread_open(&s->stat, root, s->stat_path, NULL) < 0) {
-		tasks_slot_free(s);
-		return NULL;
-	}
-	(void)reread_open(&s->schedstat, root, s->schedstat_path, NULL);
 	if (t->slots.len >= TASKS_MOST_SLOTS) {
 		tasks_slot_free(*oldest);
 		*oldest = s;
@@ -127,17 +124,33 @@ static void tasks_cgroup(struct tasks *t, const struct root *root, const struct 
 	s->cgroup_at = t->n_reads;
 }
 
+const char *tasks_cgroup_of(struct tasks *t, const struct root *root, const struct offer *offer,
+			    uint64_t pid, struct buf *text)
+{
+	struct tasks_slot *s = tasks_slot(t, pid);
+
+	if (!s)
+		return NULL;
+	s->used = t->n_reads;
+	tasks_cgroup(t, root, offer, s, text);
+	return s->cgroup;
+}
+
 /* The row of one process; NULL when it ended or memory is out. */
 static struct rec_task *tasks_show(struct tasks *t, const struct root *root,
 				   const struct offer *offer, const struct tasks_known *known,
 				   struct buf *text, struct tick *ret)
 {
-	struct tasks_slot *s = tasks_slot(t, root, known->pid);
+	struct tasks_slot *s = tasks_slot(t, known->pid);
 	struct rec_task row;
 
 	if (!s)
 		return NULL;
-	if (reread_text(&s->stat, text, NULL) < 0 ||
+	if (s->stat.fd < 0) {
+		(void)reread_open(&s->stat, root, s->stat_path, NULL);
+		(void)reread_open(&s->schedstat, root, s->schedstat_path, NULL);
+	}
+	if (s->stat.fd < 0 || reread_text(&s->stat, text, NULL) < 0 ||
 	    proc_pid_stat_parse(buf_str(text), text->len, &ret->strings, &row, NULL) < 0) {
 		tasks_slot_drop(t, s);
 		return NULL;
@@ -279,6 +292,10 @@ void tasks_read(struct tasks *t, const struct root *root, const struct offer *of
 	unsigned threads_left = quick ? 0 : TASKS_MOST_THREADS;
 	struct err err = { 0 };
 
+	if (t->iter && tasks_bpf_read(t, root, offer, quick, text, ret) == 0) {
+		t->n_reads++;
+		return;
+	}
 	if (tasks_list_update(t, root, text, &err) < 0) {
 		unknowns_add(unknowns, "processes", "%s", err.text);
 		return;

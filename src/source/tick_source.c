@@ -108,7 +108,7 @@ int tick_source_open(const struct root *root, const struct tick_source_options *
 	if (tick_wants(s, REC_CGROUPS))
 		cgroup_counts_open(&s->cgroups, root, &s->offer);
 	if (tick_wants(s, REC_TASK))
-		tasks_open(&s->tasks, root, s->options.top_tasks);
+		tasks_open(&s->tasks, root, s->options.top_tasks, !s->options.no_bpf);
 	*ret = s;
 	return 0;
 }

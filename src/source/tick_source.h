@@ -19,6 +19,7 @@ struct tick_source;
 struct tick_source_options {
 	uint32_t kinds;     /* of TICK_KIND; 0 = all */
 	unsigned top_tasks; /* 0 = TASKS_TOP */
+	bool no_bpf;        /* tasks by /proc alone */
 	bool thorough;      /* one tick must see everything: no work is put off to later ticks */
 };
 

@@ -2,7 +2,7 @@
 # check and cores on invented hosts: text, JSON and exit status, byte by byte.
 # UPDATE=1 tests/golden/hosts.sh SOURCE ZSCOPE writes what is expected; read the difference before you commit it.
 set -u
-source=$1
+source=$(realpath "$1")
 zscope=$(realpath "$2")
 expect=$source/tests/golden/expect
 tmp=$(mktemp -d)
