@@ -495,9 +495,14 @@ void episode_net_finish(struct episodes *e, struct episode *ep, char *text, size
 	struct episode_nic *nic = &e->nics[ep->nic];
 	bool virtio = strcmp(nic->driver, "virtio_net") == 0;
 	bool pfc = ep->cause && strcmp(ep->cause, "pfc-storm") == 0;
-	bool reset = !pfc && (ep->reset_stated ||
-			      (!virtio && ep->roles & ~(ROLE(PATTERN_LATE) | ROLE(PATTERN_VERDICT) |
-							ROLE(PATTERN_DETAIL))));
+	/* the driver looked, found work waiting and did it: an interrupt was lost, nothing reset */
+	bool kicked = !ep->reset_stated && ep->roles & ROLE(PATTERN_VERDICT) && ep->cause &&
+		      strcmp(ep->cause, "missing-interrupt") == 0 &&
+		      !(ep->roles & (ROLE(PATTERN_LOST) | ROLE(PATTERN_CAUSE)));
+	bool reset = !pfc && !kicked &&
+		     (ep->reset_stated ||
+		      (!virtio && ep->roles & ~(ROLE(PATTERN_LATE) | ROLE(PATTERN_VERDICT) |
+						ROLE(PATTERN_DETAIL))));
 	int reason;
 
 	const char *class = net_class(ep, &reason);
