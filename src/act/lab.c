@@ -111,6 +111,17 @@ static unsigned seconds_left(const struct lab_run *run)
 	return now >= run->deadline_ns ? 0 : (unsigned)((run->deadline_ns - now) / NS_PER_S);
 }
 
+/* Whoever reads the command's output must not have to wait for what stays behind. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+}
+
 pid_t lab_make_child(struct lab_run *run, int (*fn)(struct lab_run *run, void *arg), void *arg,
 		     struct err *err)
 {
@@ -128,6 +139,8 @@ pid_t lab_make_child(struct lab_run *run, int (*fn)(struct lab_run *run, void *a
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
+	} else {
+		leave_terminal();
 	}
 	if (lab_journal_add_pid(run->journal, getpid(), NULL) < 0)
 		_exit(1);
@@ -165,13 +178,7 @@ static void dead_man(struct lab_run *run)
 
 	setsid();
 	signal(SIGINT, SIG_IGN);
-	for (int fd = 0; fd < 3; fd++) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (null >= 0 && null != fd)
-			dup2(null, fd);
-		if (null > 2)
-			close(null);
-	}
+	leave_terminal();
 	lab_journal_add_pid(run->journal, getpid(), NULL);
 	until.tv_sec = (time_t)((run->deadline_ns + LAB_GRACE_S * NS_PER_S) / NS_PER_S);
 	until.tv_nsec = 0;

@@ -1,6 +1,7 @@
 #include "record_parts.h"
 
 #include "record_events.h"
+#include "record_churn.h"
 #include "record_ticks.h"
 #include "record_totals.h"
 #include "record_units.h"
@@ -19,6 +20,7 @@ void record_parts_fill(struct record_parts *p, unsigned hz, bool no_profile)
 	record_parts_add(p, &record_totals, NULL);
 	record_parts_add(p, &record_units, NULL);
 	record_parts_add(p, &record_events, NULL);
+	record_parts_add(p, &record_churn, NULL);
 	if (!no_profile)
 		record_parts_add(p, &record_profile, &p->profile);
 }

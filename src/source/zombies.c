@@ -133,23 +133,19 @@ static int take_census(struct census *census, const struct zombies_options *opti
 	return 0;
 }
 
-int zombies_read(const struct root *root, const struct offer *offer,
-		 const struct zombies_options *options, struct zombie_files *files,
-		 struct census_summary *ret, struct census_totals *ret_totals,
-		 struct unknowns *unknowns, struct err *err)
+int zombies_read_with(struct census *census, const char *why_not, const struct root *root,
+		      const struct offer *offer, const struct zombies_options *options,
+		      struct zombie_files *files, struct census_summary *ret,
+		      struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err)
 {
 	AUTO_UNKNOWNS struct unknowns counts_unknown = { 0 };
 	AUTO_TICK struct tick tick = { 0 };
-	struct census *census;
-	struct err load = { 0 };
 
 	*ret = (struct census_summary){ .time_ns = clock_real_ns() };
 	*ret_totals = (struct census_totals){ 0 };
 	read_percpu(root, ret);
-	int r = census_open(root, offer, options->want, &census, &load);
-	if (r == 0) {
-		r = take_census(census, options, offer, files, ret, ret_totals, unknowns, err);
-		census_close(census);
+	if (census) {
+		int r = take_census(census, options, offer, files, ret, ret_totals, unknowns, err);
 		if (r < 0)
 			return r;
 	}
@@ -162,11 +158,26 @@ int zombies_read(const struct root *root, const struct offer *offer,
 	if (ret->method == CENSUS_BY_BPF)
 		return 0;
 	take_counts(row, ret);
-	unknowns_add(unknowns, "names, owners, bytes and pins of zombies", "%s", load.text);
+	unknowns_add(unknowns, "names, owners, bytes and pins of zombies", "%s", why_not);
 	vec_foreach (&counts_unknown.list, u)
 		unknowns_add(unknowns, u->what, "%s", u->why);
 	if (options->below)
 		unknowns_add(unknowns, "zombies below the given path",
 			     "without the census only the whole host can be counted");
 	return 0;
+}
+
+int zombies_read(const struct root *root, const struct offer *offer,
+		 const struct zombies_options *options, struct zombie_files *files,
+		 struct census_summary *ret, struct census_totals *ret_totals,
+		 struct unknowns *unknowns, struct err *err)
+{
+	struct census *census = NULL;
+	struct err load = { 0 };
+
+	(void)census_open(root, offer, options->want, &census, &load);
+	int r = zombies_read_with(census, load.text, root, offer, options, files, ret, ret_totals,
+				  unknowns, err);
+	census_close(census);
+	return r;
 }

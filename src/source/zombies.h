@@ -17,6 +17,11 @@ struct zombies_options {
 	void *arg;
 };
 
+/* The same with a census that is already open (NULL = there is none, for the reason in why_not). */
+int zombies_read_with(struct census *census, const char *why_not, const struct root *root,
+		      const struct offer *offer, const struct zombies_options *options,
+		      struct zombie_files *files, struct census_summary *ret,
+		      struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err);
 /* files may be NULL without CENSUS_WANT_PINS. Fails only when each() does; everything else is an
  * unknown. */
 int zombies_read(const struct root *root, const struct offer *offer,

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who makes, removes and finally releases memory cgroups. */
+#include "kernel_slices.h"
+
+#include "churn_abi.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+unsigned long long lost;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CHURN_RING);
+} events SEC(".maps");
+
+struct cgroup_root {
+	unsigned int subsys_mask;
+} SLICE;
+
+struct cgroup___churn {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} SLICE;
+
+struct kernfs_node___parent {
+	struct kernfs_node *parent;
+} SLICE;
+
+/* renamed in 6.15 */
+struct kernfs_node___rcu_parent {
+	struct kernfs_node *__parent;
+} SLICE;
+
+static __always_inline struct kernfs_node *parent_of(struct kernfs_node *kn)
+{
+	struct kernfs_node *up = 0;
+
+	if (bpf_core_field_exists(((struct kernfs_node___parent *)0)->parent)) {
+		struct kernfs_node___parent *p = (void *)kn;
+		bpf_core_read(&up, sizeof(up), &p->parent);
+	} else if (bpf_core_field_exists(((struct kernfs_node___rcu_parent *)0)->__parent)) {
+		struct kernfs_node___rcu_parent *p = (void *)kn;
+		bpf_core_read(&up, sizeof(up), &p->__parent);
+	}
+	return up;
+}
+
+static __always_inline void read_own(struct churn_raw *e)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0;
+	struct kernfs_node *kn, *up;
+
+	e->pid = bpf_get_current_pid_tgid() >> 32;
+	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)set + bpf_core_field_offset(set->subsys) +
+				      memory * sizeof(void *));
+	kn = BPF_CORE_READ(css, cgroup, kn);
+	if (!kn)
+		return;
+	bpf_probe_read_kernel_str(e->own_name, sizeof(e->own_name), BPF_CORE_READ(kn, name));
+	up = parent_of(kn);
+	if (up)
+		bpf_probe_read_kernel_str(e->own_parent, sizeof(e->own_parent),
+					  BPF_CORE_READ(up, name));
+}
+
+static __always_inline int note(struct cgroup *cgroup, const char *path, int type)
+{
+	struct cgroup___churn *c = (void *)cgroup;
+	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	unsigned int mask = BPF_CORE_READ(c, root, subsys_mask);
+
+	if (!(mask & 1u << memory))
+		return 0;
+	struct churn_raw *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&lost, 1);
+		return 0;
+	}
+	e->time_ns = bpf_ktime_get_ns();
+	e->type = type;
+	e->id = BPF_CORE_READ(c, kn, id);
+	e->pid = e->ppid = 0;
+	e->comm[0] = e->own_name[0] = e->own_parent[0] = e->path[0] = 0;
+	if (type != CHURN_RELEASE) /* that runs in a kernel worker */
+		read_own(e);
+	bpf_probe_read_kernel_str(e->path, sizeof(e->path), path);
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+SEC("raw_tp/cgroup_mkdir")
+int churn_mkdir(struct bpf_raw_tracepoint_args *ctx)
+{
+	return note((void *)ctx->args[0], (void *)ctx->args[1], CHURN_MKDIR);
+}
+
+SEC("raw_tp/cgroup_rmdir")
+int churn_rmdir(struct bpf_raw_tracepoint_args *ctx)
+{
+	return note((void *)ctx->args[0], (void *)ctx->args[1], CHURN_RMDIR);
+}
+
+SEC("raw_tp/cgroup_release")
+int churn_release(struct bpf_raw_tracepoint_args *ctx)
+{
+	return note((void *)ctx->args[0], (void *)ctx->args[1], CHURN_RELEASE);
+}
+
+SEC("raw_tp/cgroup_attach_task")
+int churn_attach(struct bpf_raw_tracepoint_args *ctx)
+{
+	return note((void *)ctx->args[0], (void *)ctx->args[1], CHURN_ATTACH);
+}

@@ -1,0 +1,41 @@
+/* How fast zombies grow, when that will hurt, and what they cost on this kernel. Pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct growth_point {
+	uint64_t time_ns;
+	uint64_t dying;
+};
+
+/* At this many the original incident's host stalled for seconds. */
+enum { GROWTH_THRESHOLD = 70000, GROWTH_MOST_POINTS = 200 };
+
+struct growth {
+	bool known;            /* enough points over enough time */
+	double rate_per_hour;  /* median slope: restarts and purges do not bend it */
+	double doubling_hours; /* 0 = does not grow */
+	uint64_t reaches_ns;   /* wall clock at GROWTH_THRESHOLD; 0 = never at this rate */
+	double reboot_days;    /* from none to the threshold */
+	uint64_t ram_bytes_per_day;
+	uint64_t from_ns, to_ns; /* what it is computed from */
+	size_t points;
+};
+
+/* points in time order; footprint_bytes = RAM per zombie, 0 = not known. */
+void growth_compute(const struct growth_point *points, size_t n, uint64_t footprint_bytes,
+		    struct growth *ret);
+
+struct zombie_verdict {
+	const char *id; /* "stat-reads", "reclaim-and-ram", "references" */
+	const char *text;
+	uint64_t percpu_bytes; /* per zombie: expected for this kernel and number of cores */
+	uint64_t slab_bytes;
+};
+
+/* kernel: release text ("5.4.0-1146-aws"); v1: the memory controller is on cgroup v1. -1 = the
+ * release is not understood. */
+int zombie_verdict_of(const char *kernel, bool v1, unsigned possible_cpus,
+		      struct zombie_verdict *ret);

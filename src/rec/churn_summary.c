@@ -1,0 +1,208 @@
+#include "churn_summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire.h"
+
+static struct churn_group *group_of(struct churn_summary *s, const char *path)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct owner o;
+	bool made;
+
+	owner_parse(path, strlen(path), &o);
+	owner_group(&text, &o);
+	if (s->groups.len >= CHURN_MOST_GROUPS &&
+	    !map_str_get(&s->by_owner, buf_str(&text), text.len))
+		return NULL;
+	uint64_t *at = map_str_put(&s->by_owner, buf_str(&text), text.len, &made);
+	if (!at)
+		return NULL;
+	if (made) {
+		struct churn_group g = {
+			.owner = arena_strndup(&s->strings, buf_str(&text), text.len),
+			.parent = arena_strndup(&s->strings, o.parent.at, o.parent.len),
+			.kind = o.kind,
+		};
+		if (o.unit.at)
+			g.unit = arena_strndup(&s->strings, o.unit.at, o.unit.len);
+		*at = s->groups.len;
+		if (!g.owner || !g.parent || !vec_push(&s->groups, g))
+			return NULL;
+	}
+	return &s->groups.items[*at];
+}
+
+static const char *keep(struct churn_summary *s, const char *old, const char *text)
+{
+	if (!text || !*text || (old && strcmp(old, text) == 0))
+		return old;
+	return arena_strdup(&s->strings, text);
+}
+
+static void open_time(struct map_u64 *times, uint64_t id, uint64_t ns)
+{
+	bool made;
+
+	if (!id || times->len >= CHURN_MOST_OPEN)
+		return;
+	uint64_t *at = map_u64_put(times, id, &made);
+	if (at)
+		*at = ns;
+}
+
+/* The time since it was opened is added to *sum. */
+static void close_time(struct map_u64 *times, uint64_t id, uint64_t ns, uint64_t *sum, uint64_t *n)
+{
+	const uint64_t *at = id ? map_u64_get(times, id) : NULL;
+
+	if (!at)
+		return;
+	if (ns > *at) {
+		*sum += ns - *at;
+		(*n)++;
+	}
+	map_u64_remove(times, id);
+}
+
+bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
+{
+	struct churn_group *g = group_of(s, e->path);
+
+	if (!g) {
+		s->lost++;
+		return s->groups.len >= CHURN_MOST_GROUPS;
+	}
+	switch (e->what) {
+	case CHURN_MADE:
+		g->made++;
+		g->creator = keep(s, g->creator, e->comm);
+		g->creator_cgroup = keep(s, g->creator_cgroup, e->own_cgroup);
+		g->pid = e->pid;
+		open_time(&s->made_at, e->id, e->mono_ns);
+		break;
+	case CHURN_REMOVED:
+		g->removed++;
+		close_time(&s->made_at, e->id, e->mono_ns, &g->lifetime_ns, &g->lifetimes);
+		open_time(&s->removed_at, e->id, e->mono_ns);
+		break;
+	case CHURN_RELEASED:
+		g->released++;
+		close_time(&s->removed_at, e->id, e->mono_ns, &g->zombie_ns, &g->zombies);
+		break;
+	case CHURN_ATTACHED:
+		g->attached++;
+		break;
+	}
+	return true;
+}
+
+void churn_summary_clear(struct churn_summary *s)
+{
+	s->groups.len = 0;
+	s->lost = 0;
+	map_str_free(&s->by_owner);
+	s->by_owner = (struct map_str){ 0 };
+	arena_free(&s->strings);
+	s->strings = (struct arena){ 0 };
+}
+
+void churn_summary_free(struct churn_summary *s)
+{
+	vec_free(&s->groups);
+	map_str_free(&s->by_owner);
+	map_u64_free(&s->made_at);
+	map_u64_free(&s->removed_at);
+	arena_free(&s->strings);
+}
+
+static int most_made_first(const void *a, const void *b)
+{
+	const struct churn_group *x = a, *y = b;
+
+	if (x->made != y->made)
+		return x->made > y->made ? -1 : 1;
+	if (x->removed != y->removed)
+		return x->removed > y->removed ? -1 : 1;
+	return strcmp(x->owner, y->owner);
+}
+
+void churn_summary_sort(struct churn_summary *s)
+{
+	vec_sort(&s->groups, most_made_first);
+	map_str_free(&s->by_owner); /* its indexes are stale now */
+	s->by_owner = (struct map_str){ 0 };
+}
+
+static void put_str(struct buf *out, const char *text)
+{
+	wire_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
+}
+
+void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t most)
+{
+	size_t n = s->groups.len < most ? s->groups.len : most;
+
+	wire_put_u64(out, s->from_ns);
+	wire_put_u64(out, s->to_ns);
+	wire_put_u64(out, s->lost);
+	wire_put_u64(out, s->creators_known);
+	wire_put_u64(out, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct churn_group *g = &s->groups.items[i];
+		const uint64_t numbers[] = { g->kind,         g->made,      g->removed,
+					     g->released,     g->attached,  g->lifetime_ns,
+					     g->lifetimes,    g->zombie_ns, g->zombies,
+					     (uint64_t)g->pid };
+		for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+			wire_put_u64(out, numbers[k]);
+		put_str(out, g->owner);
+		put_str(out, g->parent);
+		put_str(out, g->unit);
+		put_str(out, g->creator);
+		put_str(out, g->creator_cgroup);
+	}
+}
+
+/* "" stands for absent. */
+static const char *get_str(struct wire_reader *r, struct arena *strings)
+{
+	size_t len;
+	const char *bytes = wire_get_bytes(r, &len);
+
+	return bytes && len ? arena_strndup(strings, bytes, len) : NULL;
+}
+
+int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret)
+{
+	struct wire_reader r;
+
+	wire_open(&r, bytes, len);
+	ret->from_ns = wire_get_u64(&r);
+	ret->to_ns = wire_get_u64(&r);
+	ret->lost = wire_get_u64(&r);
+	ret->creators_known = wire_get_u64(&r);
+	uint64_t n = wire_get_u64(&r);
+	if (r.failed || n > CHURN_MOST_GROUPS)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct churn_group g = { .kind = wire_get_u64(&r) };
+		uint64_t *numbers[] = { &g.made,        &g.removed,   &g.released,  &g.attached,
+					&g.lifetime_ns, &g.lifetimes, &g.zombie_ns, &g.zombies };
+		for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
+			*numbers[k] = wire_get_u64(&r);
+		g.pid = (int)wire_get_u64(&r);
+		g.owner = get_str(&r, &ret->strings);
+		g.parent = get_str(&r, &ret->strings);
+		g.unit = get_str(&r, &ret->strings);
+		g.creator = get_str(&r, &ret->strings);
+		g.creator_cgroup = get_str(&r, &ret->strings);
+		if (r.failed || !g.owner || !g.parent || g.kind >= OWNER_KIND_END)
+			return -EBADMSG;
+		if (!vec_push(&ret->groups, g))
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* Cgroups made, removed and released over a time, by owner. FRAME_CHURN in a recording. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "buf.h"
+#include "map.h"
+#include "owner.h"
+#include "vec.h"
+
+struct churn_group {
+	const char *owner;          /* owner_group() of the cgroups */
+	const char *parent;         /* directory in which they are made */
+	const char *unit;           /* of the cgroups; NULL = none */
+	const char *creator;        /* comm of who made the last one; NULL = not known */
+	const char *creator_cgroup; /* its own cgroup: "/system.slice/docker.service" */
+	enum owner_kind kind;
+	uint64_t made, removed, released, attached;
+	uint64_t lifetime_ns, lifetimes; /* made → removed, of those seen whole */
+	uint64_t zombie_ns, zombies;     /* removed → released */
+	int pid;                         /* of the last creator; 0 = not known */
+};
+
+struct churn_summary {
+	uint64_t from_ns, to_ns; /* wall clock */
+	uint64_t lost;           /* events that did not fit */
+	bool creators_known;     /* false: only names were seen (inotify) */
+	VEC(struct churn_group) groups;
+	struct map_str by_owner;
+	struct map_u64 made_at, removed_at; /* cgroup id → monotonic time */
+	struct arena strings;
+};
+
+enum { CHURN_MOST_GROUPS = 1024, CHURN_MOST_OPEN = 100000 };
+
+enum churn_what {
+	CHURN_MADE,
+	CHURN_REMOVED,
+	CHURN_RELEASED,
+	CHURN_ATTACHED,
+};
+
+struct churn_event {
+	enum churn_what what;
+	uint64_t mono_ns;
+	uint64_t id; /* 0 = not known */
+	const char *path;
+	const char *comm;       /* NULL = not known */
+	const char *own_cgroup; /* of the creator */
+	int pid, ppid;
+};
+
+bool churn_summary_add(struct churn_summary *s, const struct churn_event *e);
+/* Start the next stretch: groups and their numbers go, open lifetimes stay. */
+void churn_summary_clear(struct churn_summary *s);
+void churn_summary_free(struct churn_summary *s);
+/* Most made first. */
+void churn_summary_sort(struct churn_summary *s);
+void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t most);
+int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret);
+
+#define AUTO_CHURN_SUMMARY __attribute__((cleanup(churn_summary_free)))

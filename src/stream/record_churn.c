@@ -1,0 +1,160 @@
+#include "record_churn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "census.h"
+#include "churn.h"
+#include "churn_summary.h"
+#include "frame.h"
+#include "offer.h"
+#include "timefmt.h"
+#include "zombies.h"
+
+enum { RECORD_CHURN_EVERY_S = 60, RECORD_CHURN_GROUPS = 100 };
+
+struct record_churn {
+	const struct root *root;
+	struct offer offer;
+	struct churn *churn;
+	struct census *census;
+	char census_why[300];
+	struct churn_summary summary;
+	uint64_t lost;
+	uint64_t next_ns; /* monotonic */
+	struct buf frame;
+	unsigned shed;
+};
+
+static void part_close(void *state)
+{
+	struct record_churn *p = state;
+
+	churn_close(p->churn);
+	census_close(p->census);
+	churn_summary_free(&p->summary);
+	buf_free(&p->frame);
+	free(p);
+}
+
+static int part_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
+	struct record_churn *p = calloc(1, sizeof(*p));
+	struct err load = { 0 };
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->root = context->root;
+	offer_read(p->root, &p->offer);
+	/* either may be missing: the other still tells something */
+	int r = churn_open(p->root, &p->offer, &p->churn, &unknowns, err);
+	if (census_open(p->root, &p->offer, 0, &p->census, &load) < 0) {
+		memcpy(p->census_why, load.text, sizeof(p->census_why) - 1);
+		if (r < 0 && p->offer.memory == CGROUP_MEMORY_NONE) {
+			part_close(p);
+			return r;
+		}
+	}
+	p->summary.from_ns = clock_real_ns();
+	*ret_state = p;
+	return 0;
+}
+
+static void take(void *arg, const struct churn_event *e)
+{
+	struct record_churn *p = arg;
+	churn_summary_add(&p->summary, e);
+}
+
+static int part_ready(void *state, struct store_writer *w, struct err *err)
+{
+	struct record_churn *p = state;
+
+	(void)w;
+	return p->churn ? churn_read(p->churn, take, p, err) : 0;
+}
+
+static int put_churn(struct record_churn *p, const struct store_clock *clock,
+		     struct store_writer *w, struct err *err)
+{
+	uint64_t lost = churn_lost(p->churn);
+
+	p->summary.to_ns = clock->real_ns;
+	p->summary.lost += lost - p->lost;
+	p->lost = lost;
+	p->summary.creators_known = churn_knows_creators(p->churn);
+	churn_summary_sort(&p->summary);
+	buf_clear(&p->frame);
+	churn_summary_encode(&p->frame, &p->summary, RECORD_CHURN_GROUPS);
+	int r = store_writer_append(w, FRAME_CHURN, 1, clock->real_ns, p->frame.data, p->frame.len,
+				    err);
+	churn_summary_clear(&p->summary);
+	p->summary.from_ns = clock->real_ns;
+	return r;
+}
+
+static int put_census(struct record_churn *p, const struct store_clock *clock,
+		      struct store_writer *w, struct err *err)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
+	struct zombies_options options = { 0 };
+	struct census_totals totals;
+
+	int r = zombies_read_with(p->census, p->census_why, p->root, &p->offer, &options, NULL, &s,
+				  &totals, &unknowns, err);
+	if (r < 0)
+		return r;
+	buf_clear(&p->frame);
+	census_summary_encode(&p->frame, &s, RECORD_CHURN_GROUPS);
+	return store_writer_append(w, FRAME_CENSUS, 1, clock->real_ns, p->frame.data, p->frame.len,
+				   err);
+}
+
+static int part_tick(void *state, const struct store_clock *clock, struct store_writer *w,
+		     struct err *err)
+{
+	struct record_churn *p = state;
+	int r = part_ready(state, w, err);
+
+	if (r < 0 || clock->mono_ns < p->next_ns)
+		return r;
+	p->next_ns = clock->mono_ns + RECORD_CHURN_EVERY_S * NS_PER_S;
+	if (p->churn)
+		r = put_churn(p, clock, w, err);
+	/* the walk is what costs: under pressure the counts of every tick must do */
+	return r < 0 || p->shed > 1 ? r : put_census(p, clock, w, err);
+}
+
+static int part_end_segment(void *state, const struct store_clock *clock, struct store_writer *w,
+			    struct err *err)
+{
+	struct record_churn *p = state;
+
+	(void)part_ready(state, w, err);
+	return p->churn && p->summary.groups.len ? put_churn(p, clock, w, err) : 0;
+}
+
+static int part_fd(void *state)
+{
+	struct record_churn *p = state;
+	return p->churn ? churn_fd(p->churn) : -1;
+}
+
+static void part_shed(void *state, unsigned level)
+{
+	struct record_churn *p = state;
+	p->shed = level;
+}
+
+const struct recorder_part record_churn = {
+	.name = "cgroups",
+	.open = part_open,
+	.tick = part_tick,
+	.fd = part_fd,
+	.ready = part_ready,
+	.shed = part_shed,
+	.end_segment = part_end_segment,
+	.close = part_close,
+};

@@ -1,0 +1,177 @@
+#include "view_churn.h"
+
+#include <string.h>
+
+#include "auto.h"
+#include "numbers.h"
+#include "owner.h"
+#include "table.h"
+#include "timefmt.h"
+
+enum { VIEW_CHURN_GROUPS = 10 };
+
+static double minutes(const struct churn_summary *s)
+{
+	return s->to_ns > s->from_ns ? (double)(s->to_ns - s->from_ns) / 6e10 : 0;
+}
+
+static void creator_json(struct json *j, const struct churn_group *g)
+{
+	struct owner o;
+
+	if (!g->creator)
+		return;
+	json_object(j, "creator");
+	json_str(j, "comm", g->creator);
+	json_i64(j, "pid", g->pid);
+	if (g->creator_cgroup) {
+		json_str(j, "cgroup", g->creator_cgroup);
+		owner_parse(g->creator_cgroup, strlen(g->creator_cgroup), &o);
+		if (o.unit.at)
+			json_str_n(j, "unit", o.unit.at, o.unit.len);
+	}
+	json_end_object(j);
+}
+
+void view_churn_json(struct json *j, const struct churn_summary *s)
+{
+	double min = minutes(s);
+
+	json_object(j, "churn");
+	json_time(j, "from", s->from_ns);
+	json_time(j, "to", s->to_ns);
+	json_u64(j, "lost", s->lost);
+	json_bool(j, "creators_known", s->creators_known);
+	json_array(j, "groups");
+	vec_foreach (&s->groups, g) {
+		json_object(j, NULL);
+		json_str(j, "owner", g->owner);
+		json_str(j, "kind", owner_kind_name(g->kind));
+		json_str(j, "parent", g->parent);
+		if (g->unit)
+			json_str(j, "unit", g->unit);
+		json_u64(j, "made", g->made);
+		json_u64(j, "removed", g->removed);
+		if (s->creators_known)
+			json_u64(j, "released", g->released);
+		if (min > 0)
+			json_f64(j, "made_per_min", (double)g->made / min, 2);
+		if (min > 0 && g->made > 1)
+			json_f64(j, "every_s", min * 60 / (double)g->made, 2);
+		if (g->lifetimes)
+			json_f64(j, "lifetime_s",
+				 (double)g->lifetime_ns / (double)g->lifetimes / 1e9, 3);
+		if (g->zombies)
+			json_f64(j, "zombie_s", (double)g->zombie_ns / (double)g->zombies / 1e9, 3);
+		creator_json(j, g);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+void view_churn_text(FILE *out, const struct terminal *term, const struct churn_summary *s)
+{
+	static const char *const heads[] = { "MADE",  "REMOVED", "RELEASED",
+					     "EVERY", "CREATOR", "OWNER" };
+	double min = minutes(s);
+	AUTO_TABLE struct table t;
+
+	fprintf(out, "\nin %.0f s:\n", min * 60);
+	table_init(&t, heads, "rrrrll", ARRAY_LEN(heads));
+	for (size_t i = 0; i < s->groups.len && i < VIEW_CHURN_GROUPS; i++) {
+		const struct churn_group *g = &s->groups.items[i];
+		table_cell(&t, TERM_BOLD, "%llu", (unsigned long long)g->made);
+		table_cell(&t, TERM_PLAIN, "%llu", (unsigned long long)g->removed);
+		table_cell(&t, TERM_PLAIN, s->creators_known ? "%llu" : "?",
+			   (unsigned long long)g->released);
+		if (g->made > 1)
+			table_cell(&t, TERM_PLAIN, "%.1f s", min * 60 / (double)g->made);
+		else
+			table_cell(&t, TERM_PLAIN, "-");
+		table_cell(&t, TERM_PLAIN, "%s %s", g->creator ? g->creator : "?",
+			   g->creator_cgroup ? g->creator_cgroup : "");
+		table_cell_bytes(&t, TERM_PLAIN, g->owner, strlen(g->owner));
+	}
+	table_print(&t, out, term);
+	if (s->lost)
+		fprintf(out, "%llu events were lost\n", (unsigned long long)s->lost);
+}
+
+void view_growth_json(struct json *j, const struct growth *g)
+{
+	if (!g->known)
+		return;
+	json_f64(j, "rate_per_hour", g->rate_per_hour, 3);
+	json_object(j, "forecast");
+	json_time(j, "from", g->from_ns);
+	json_time(j, "to", g->to_ns);
+	json_u64(j, "points", g->points);
+	json_u64(j, "threshold", GROWTH_THRESHOLD);
+	if (g->reaches_ns)
+		json_time(j, "reaches", g->reaches_ns);
+	if (g->doubling_hours > 0)
+		json_f64(j, "doubling_hours", g->doubling_hours, 2);
+	if (g->reboot_days > 0)
+		json_f64(j, "reboot_lasts_days", g->reboot_days, 2);
+	if (g->ram_bytes_per_day)
+		json_u64(j, "ram_bytes_per_day", g->ram_bytes_per_day);
+	json_end_object(j);
+}
+
+void view_growth_text(FILE *out, const struct growth *g)
+{
+	char time[TIMEFMT_MAX], ram[NUMBERS_MAX], limit[NUMBERS_MAX];
+
+	if (!g->known)
+		return;
+	fprintf(out, "\ngrowth: %.1f zombies an hour", g->rate_per_hour);
+	if (g->doubling_hours > 0)
+		fprintf(out, ", doubles in %.1f h", g->doubling_hours);
+	if (g->reaches_ns)
+		fprintf(out, ", reaches %s at %s", numbers_count(limit, GROWTH_THRESHOLD),
+			timefmt_local(time, g->reaches_ns));
+	fputc('\n', out);
+	if (g->reboot_days > 0)
+		fprintf(out,
+			"a reboot fixes it for about %.1f days; RAM lost meanwhile: %s a day\n",
+			g->reboot_days, numbers_bytes(ram, g->ram_bytes_per_day));
+}
+
+void view_cost_json(struct json *j, const struct zombie_cost *c, const struct zombie_verdict *v,
+		    uint64_t percpu_bytes, uint64_t tracked)
+{
+	json_object(j, "cost");
+	if (c->have_stat)
+		json_u64(j, "memory_stat_read_ns", c->stat_ns);
+	if (c->have_numa_stat)
+		json_u64(j, "memory_numa_stat_read_ns", c->numa_stat_ns);
+	if (percpu_bytes) {
+		json_u64(j, "percpu_bytes", percpu_bytes);
+		if (tracked)
+			json_u64(j, "percpu_bytes_per_cgroup_at_most", percpu_bytes / tracked);
+	}
+	if (v) {
+		json_u64(j, "expected_percpu_bytes_per_zombie", v->percpu_bytes);
+		json_u64(j, "expected_slab_bytes_per_zombie", v->slab_bytes);
+		json_str(j, "verdict", v->id);
+		json_str(j, "why", v->text);
+	}
+	json_end_object(j);
+}
+
+void view_cost_text(FILE *out, const struct zombie_cost *c, const struct zombie_verdict *v,
+		    uint64_t percpu_bytes, uint64_t tracked)
+{
+	char a[NUMBERS_MAX];
+
+	(void)tracked;
+	fprintf(out, "\ncost:");
+	if (c->have_stat)
+		fprintf(out, " memory.stat %.2f ms,", (double)c->stat_ns / 1e6);
+	if (c->have_numa_stat)
+		fprintf(out, " memory.numa_stat %.2f ms,", (double)c->numa_stat_ns / 1e6);
+	fprintf(out, " Percpu %s\n", numbers_bytes(a, percpu_bytes));
+	if (v)
+		fprintf(out, "%s\n", v->text);
+}

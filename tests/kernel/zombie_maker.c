@@ -1,0 +1,132 @@
+/* Makes real zombies for zombies.py. Reads NUL-separated triples KIND, CGROUP, FILE from stdin;
+ * argv[1] is the cgroup to live in between, argv[2] the bytes per file. Prints "ready" and then
+ * holds what must be held until it is ended.
+ *
+ * Files are opened and pages of our own are touched outside of the cgroup, so that nothing but the
+ * pin is charged to it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char input[16 << 20];
+static size_t file_bytes;
+static const char *home;
+
+static void die(const char *what, const char *path)
+{
+	fprintf(stderr, "zombie_maker: %s %s: %s\n", what, path, strerror(errno));
+	exit(1);
+}
+
+static void enter(const char *cgroup)
+{
+	char path[6000];
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		die("enter", path);
+	close(fd);
+}
+
+static void fill(int fd)
+{
+	static char page[4096];
+	for (size_t done = 0; done < file_bytes; done += sizeof(page))
+		if (write(fd, page, sizeof(page)) != sizeof(page))
+			die("write", "file");
+}
+
+static void hold_namespace(const char *cgroup)
+{
+	int ready[2];
+	char byte = 0;
+	if (pipe(ready) < 0)
+		die("pipe", "");
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		enter(cgroup);
+		if (unshare(CLONE_NEWCGROUP) < 0)
+			die("unshare", cgroup);
+		enter(home);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &byte, 1) != 1)
+		die("namespace", cgroup);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void leave_process(const char *cgroup)
+{
+	siginfo_t info;
+	pid_t pid = fork();
+	if (pid == 0) {
+		enter(cgroup);
+		_exit(0);
+	}
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
+		die("waitid", cgroup);
+}
+
+static void make(const char *kind, const char *cgroup, const char *file)
+{
+	int fd = -1;
+
+	if (mkdir(cgroup, 0755) < 0)
+		die("mkdir", cgroup);
+	if (strcmp(kind, "process") == 0) {
+		leave_process(cgroup);
+	} else if (strcmp(kind, "namespace") == 0) {
+		hold_namespace(cgroup);
+	} else {
+		fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0 || (strcmp(kind, "deleted") == 0 && unlink(file) < 0))
+			die("open", file);
+		enter(cgroup);
+		fill(fd);
+		if (strcmp(kind, "mmap") == 0 &&
+		    mmap(NULL, file_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) ==
+			    MAP_FAILED)
+			die("mmap", file);
+		enter(home);
+		if (strcmp(kind, "deleted") != 0)
+			close(fd);
+	}
+	if (rmdir(cgroup) < 0)
+		die("rmdir", cgroup);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files = { 20000, 20000 };
+	size_t len = fread(input, 1, sizeof(input) - 1, stdin);
+
+	if (argc != 3)
+		return 2;
+	home = argv[1];
+	file_bytes = strtoul(argv[2], NULL, 10);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (char *p = input; p < input + len;) {
+		char *cgroup = p + strlen(p) + 1, *file = cgroup + strlen(cgroup) + 1;
+		make(p, cgroup, file);
+		p = file + strlen(file) + 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}

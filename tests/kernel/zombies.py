@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""About a thousand real zombies of seven kinds, with the names that runtimes give and with hostile ones: every name, owner, pinning
+file and byte must be right; purge must free all that can be freed while a neighbour's cached file stays resident.
+usage: zombies.py ZSCOPE ZOMBIE_MAKER"""
+import json, os, random, shutil, signal, subprocess, sys, time
+
+zscope, maker = sys.argv[1:3]
+SIZE = 8192
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+
+
+def run(*args, status=0, env=None):
+    p = subprocess.run([zscope, *args], capture_output=True, env=dict(os.environ, **(env or {})))
+    check(p.returncode == status, f"{args}: status {p.returncode}: {p.stderr.decode(errors='replace')}")
+    return p.stdout
+
+
+def zombies(below, *more, env=None):
+    return json.loads(run("zombies", "--json", "--below", below, *more, env=env))
+
+
+def resident(path):
+    return int(subprocess.check_output(["fincore", "-b", "-n", "-o", "RES", path]).split()[0])
+
+
+if os.geteuid() != 0:
+    skip("not root")
+if not os.path.exists("/sys/kernel/btf/vmlinux"):
+    skip("no kernel BTF")
+top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
+v2 = os.path.exists(top + "/cgroup.controllers")
+if v2 and "memory" not in open(top + "/cgroup.subtree_control").read().split():
+    skip("the memory controller is not enabled below " + top)
+
+rand = random.Random()
+name = "zscope-zombies-%08x" % rand.getrandbits(32)
+base, below = f"{top}/{name}", f"/{name}"
+disk = f"/var/tmp/{name}"
+shm = f"/dev/shm/{name}"
+hex64 = lambda: "%064x" % rand.getrandbits(256)
+made = []  # (kind, path below the hierarchy, file or None, owner kind)
+holder = None
+
+
+def mkcg(path):
+    os.mkdir(path)
+    if v2:
+        with open(path + "/cgroup.subtree_control", "w") as f:
+            f.write("+memory")
+
+
+def plan():
+    for d in (base, base + "/docker", base + "/system.slice", base + "/kubepods",
+              base + "/kubepods/pod6f0c8a6a-1b2c-4d3e-9f00-aabbccddeeff"):
+        mkcg(d)
+    os.mkdir(base + "/home")
+    deep = base
+    for i in range(30):
+        deep += "/d%d" % i
+        mkcg(deep)
+    for d in (disk, shm, disk + "/lower", disk + "/upper", disk + "/work", disk + "/merged"):
+        os.mkdir(d, 0o700)
+    overlay = subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
+                              f"lowerdir={disk}/lower,upperdir={disk}/upper,workdir={disk}/work", disk + "/merged"]).returncode == 0
+    n = 0
+
+    def add(kind, cgroup, owner):
+        nonlocal n
+        n += 1
+        where = {"tmpfs": shm, "overlay": disk + "/merged"}.get(kind, disk)
+        file = None if kind in ("process", "namespace") else f"{where}/f{n}"
+        made.append((kind, cgroup, file, owner))
+
+    for i in range(300):
+        add("file", f"/docker/{hex64()}", "docker")
+    for i in range(200):
+        add("deleted", f"/system.slice/job-{i}.service", "unit")
+    for i in range(200):
+        add("tmpfs", f"/kubepods/pod6f0c8a6a-1b2c-4d3e-9f00-aabbccddeeff/{hex64()}", "pod")
+    for i in range(180):
+        add("mmap", f"/m{i}", "cgroup")
+    if overlay:
+        for i in range(60):
+            add("overlay", f"/o{i}", "cgroup")
+    for i in range(20):
+        add("process", f"/p{i}", "cgroup")
+    for i in range(20):
+        add("namespace", f"/n{i}", "cgroup")
+    hostile = "\x1b[31m<b>\"'\\&" + "\u202e" + "x" * 300
+    while len(hostile.encode()) > 255:
+        hostile = hostile[:-1]
+    add("file", "/" + hostile, "cgroup")
+    add("file", deep[len(base):] + "/bottom", "cgroup")
+    return overlay
+
+
+def make():
+    global holder
+    text = b"".join(b"%s\0%s\0%s\0" % (("file" if k == "overlay" else k).encode(), (base + c).encode(), (f or "-").encode())
+                    for k, c, f, o in made)
+    holder = subprocess.Popen([maker, base + "/home", str(SIZE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdin.write(text)
+    holder.stdin.close()
+    check(holder.stdout.readline() == b"ready\n", "the maker failed")
+
+
+def check_pins(env=None):
+    answer = zombies(below, "--list", "--pins", env=env)
+    check(answer["method"] == "census", answer["method"])
+    got = {z["path"]: z for z in answer["zombies"]}
+    want = {below + c: (k, f, o) for k, c, f, o in made}
+    missing = [p for p in want if p not in got]
+    check(not missing, f"{len(missing)} not named, such as {missing[:3]}")
+    extra = [p for p in got if p not in want]
+    check(not extra, f"{len(extra)} that are none, such as {extra[:3]}")
+    check(answer["dying"] == len(made), "the count")
+    for path, (kind, file, owner) in want.items():
+        z = got[path]
+        check(z["kind"] == owner, f"{path}: owner {z['kind']}, not {owner}")
+        pins = z["pins"]
+        if kind in ("process", "namespace"):
+            check(any(p["kind"] == kind and p.get("comm") == "zombie_maker" for p in pins), f"{path}: {pins}")
+            if kind == "process":
+                check(any(p.get("parent_pid") == holder.pid for p in pins), f"{path}: whose child: {pins}")
+            continue
+        real = file.replace("/merged/", "/upper/")
+        hits = [p for p in pins if p.get("file") == real]
+        check(len(hits) == 1, f"{path}: {real} is not in {pins}")
+        pin = hits[0]
+        check(pin["bytes"] == SIZE, f"{path}: {pin['bytes']} bytes")
+        check(pin["kind"] == ("tmpfs" if kind == "tmpfs" else "file"), f"{path}: {pin}")
+        check(pin["deleted"] == (kind == "deleted"), f"{path}: {pin}")
+        check((pin.get("place") == "overlay") == (kind == "overlay"), f"{path}: {pin}")
+        check(z["shmem_bytes" if kind == "tmpfs" else "file_bytes"] >= SIZE, f"{path}: {z}")
+        check(sum(p["bytes"] for p in pins) == z["bytes"], f"{path}: the pins do not add up: {z}")
+    unit = [g for g in answer["groups"] if g["kind"] == "docker"]
+    check(len(unit) == 1 and unit[0]["count"] == 300 and unit[0]["owner"] == f"docker containers under {below}/docker", unit)
+    return answer
+
+
+def neighbour():
+    os.mkdir(base + "/neighbour")
+    pid = os.fork()
+    if pid == 0:
+        with open(base + "/neighbour/cgroup.procs", "w") as f:
+            f.write("0")
+        with open(disk + "/cached", "wb") as f:
+            for i in range(64):
+                f.write(b"n" * (1 << 20))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    check(resident(disk + "/cached") == 64 << 20, "the neighbour's file is not cached")
+
+
+def churn_while_counting():
+    """1,000 cgroups a second made and removed during the census: no crash, nothing false, nothing missing."""
+    os.mkdir(base + "/churn")
+    if v2:
+        open(base + "/churn/cgroup.subtree_control", "w").write("+memory")
+    pid = os.fork()
+    if pid == 0:
+        i = 0
+        while True:
+            os.mkdir(f"{base}/churn/c{i}")
+            os.rmdir(f"{base}/churn/c{i}")
+            i += 1
+            time.sleep(0.0005)
+    try:
+        for i in range(8):
+            answer = zombies(below, "--list")
+            paths = {z["path"] for z in answer["zombies"]}
+            check(all(below + c in paths for k, c, f, o in made), "a zombie was lost during churn")
+            check(all(p.startswith(below + "/churn/") or p in {below + c for k, c, f, o in made} for p in paths), "a false zombie")
+            check(answer["walk"]["complete"], "the walk did not end")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    watched = subprocess.Popen([zscope, "zombies", "--watch", "2s", "--json"], stdout=subprocess.PIPE)
+    time.sleep(1)
+    for i in range(50):
+        os.mkdir(f"{base}/churn/w{i}")
+        os.rmdir(f"{base}/churn/w{i}")
+    answer = json.loads(watched.communicate()[0])
+    group = [g for g in answer["churn"]["groups"] if g["parent"] == below + "/churn"]
+    check(group and group[0]["made"] == 50 and group[0]["removed"] == 50, f"churn: {answer['churn']}")
+    check(group[0]["creator"]["comm"].startswith("python"), group)
+
+
+def purge():
+    can = sum(k in ("file", "deleted", "overlay") for k, c, f, o in made)
+    dry = json.loads(run("purge", "--json", "--below", below))
+    check(not dry["applied"] and dry["plan"]["zombies"] == len(made), dry["plan"])
+    check({x["kind"] for x in dry["not_freeable"]} >= {"tmpfs", "process", "namespace"}, dry["not_freeable"])
+    before = resident(disk + "/cached")
+    done = json.loads(run("purge", "--json", "--below", below, "--apply"))
+    check(done["applied"], done)
+    after = resident(disk + "/cached")
+    check(before == after == 64 << 20, f"the neighbour's cache: {before} before, {after} after")
+    left = {z["path"]: z for z in zombies(below, "--list", "--pins")["zombies"]}
+    for kind, c, file, owner in made:
+        z = left.get(below + c)
+        if kind in ("file", "deleted", "overlay"):
+            other = [p for p in (z or {}).get("pins", []) if p["kind"] not in ("file", "pages")]
+            check(not z or other, f"{kind} was not freed: {z}")
+        elif kind != "mmap":
+            check(z, f"{kind} {c} went away by itself")
+    check(done["freed"] >= can * 0.97, f"freed {done['freed']} of {can}")
+    # what stays goes with its holder
+    holder.kill()
+    holder.wait()
+    shutil.rmtree(shm)
+    run("purge", "--json", "--below", below, "--apply")
+    deadline = time.time() + 10
+    while time.time() < deadline:
+        rest = zombies(below, "--list", "--pins")["zombies"]
+        if not rest:
+            break
+        time.sleep(0.2)
+    check(len(rest) <= 10, f"{len(rest)} left at the end, such as {rest[:2]}")
+
+
+def ladder():
+    off = json.loads(run("zombies", "--json", env={"ZSCOPE_CENSUS": "off"}))
+    check(off["method"] == ("cgroup-stat" if v2 else "proc-cgroups"), off["method"])
+    check("groups" not in off and off["dying"] >= len(made), off)
+    check(any("ZSCOPE_CENSUS" in u["why"] for u in off["unknown"]), off["unknown"])
+    for lower in ("run", "trigger"):
+        check_pins(env={"ZSCOPE_CENSUS": lower})
+    inject = subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=bpf", "-e", "inject=bpf:error=EPERM", zscope,
+                             "zombies", "--json"], capture_output=True)
+    if inject.returncode != 127:
+        denied = json.loads(inject.stdout)
+        check(denied["method"] != "census" and any("bpf" in u["why"] for u in denied["unknown"]), denied["unknown"])
+    nobody = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", zscope, "zombies", "--json"],
+                            capture_output=True)
+    check(nobody.returncode in (0, 2), nobody.stderr)
+    answer = json.loads(nobody.stdout)
+    check(answer["method"] != "census" and answer["unknown"], answer)
+    inside = subprocess.run(["unshare", "-C", zscope, "zombies", "--json"], capture_output=True,
+                            env=dict(os.environ, ZSCOPE_CENSUS="off"))
+    answer = json.loads(inside.stdout)
+    if "live" not in answer:
+        check(any("not visible from here" in u["why"] for u in answer["unknown"]), answer)
+        check("dying" not in answer, "zombies were counted from inside a namespace: %s" % answer)
+
+
+def clean():
+    if holder and holder.poll() is None:
+        holder.kill()
+        holder.wait()
+    subprocess.run(["umount", disk + "/merged"], stderr=subprocess.DEVNULL)
+    for d in (disk, shm):
+        shutil.rmtree(d, ignore_errors=True)
+    for dirpath, dirs, files in os.walk(base, topdown=False):
+        for attempt in range(50):
+            try:
+                os.rmdir(dirpath)
+                break
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+try:
+    plan()
+    make()
+    time.sleep(0.3)
+    neighbour()
+    check_pins()
+    ladder()
+    churn_while_counting()
+    purge()
+    print(f"{len(made)} zombies named, held and let go as they should")
+finally:
+    clean()

@@ -1,0 +1,46 @@
+#include "churn_summary.h"
+
+#include <string.h>
+
+#include "check.h"
+
+TEST(lifetimes_and_creators)
+{
+	AUTO_CHURN_SUMMARY struct churn_summary s = { .from_ns = 5, .to_ns = 65000000000u },
+						back = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	struct churn_event e = { .what = CHURN_MADE,
+				 .mono_ns = 1000,
+				 .id = 7,
+				 .path = "/system.slice/ecs.service",
+				 .comm = "systemd",
+				 .own_cgroup = "/init.scope",
+				 .pid = 1 };
+
+	CHECK(churn_summary_add(&s, &e));
+	e.what = CHURN_REMOVED;
+	e.mono_ns = 3000;
+	CHECK(churn_summary_add(&s, &e));
+	e.what = CHURN_RELEASED;
+	e.mono_ns = 10000;
+	e.comm = NULL;
+	CHECK(churn_summary_add(&s, &e));
+	churn_summary_sort(&s);
+	CHECK_EQ(s.groups.len, 1);
+	CHECK_STR(s.groups.items[0].owner, "ecs.service");
+	CHECK_STR(s.groups.items[0].creator, "systemd");
+	CHECK_EQ(s.groups.items[0].lifetime_ns, 2000);
+	CHECK_EQ(s.groups.items[0].zombie_ns, 7000);
+	churn_summary_encode(&bytes, &s, 10);
+	CHECK_EQ(churn_summary_decode(bytes.data, bytes.len, &back), 0);
+	CHECK_STR(back.groups.items[0].creator_cgroup, "/init.scope");
+	CHECK_EQ(back.groups.items[0].released, 1);
+	for (size_t cut = 0; cut < bytes.len; cut++) {
+		AUTO_CHURN_SUMMARY struct churn_summary torn = { 0 };
+		CHECK(churn_summary_decode(bytes.data, cut, &torn) < 0);
+	}
+	churn_summary_clear(&s);
+	CHECK_EQ(s.groups.len, 0);
+}
+
+TEST_MAIN

@@ -1,0 +1,67 @@
+#include "growth.h"
+
+#include "check.h"
+#include "timefmt.h"
+
+enum { MINUTES = 600 };
+
+TEST(a_crash_loop_every_ten_seconds)
+{
+	struct growth_point p[MINUTES];
+	struct growth g;
+
+	for (unsigned i = 0; i < MINUTES; i++)
+		p[i] = (struct growth_point){ (1000000 + i * 60) * NS_PER_S, 10000 + i * 6 };
+	p[300].dying = 0; /* one absurd reading does not bend it */
+	growth_compute(p, MINUTES, 250000, &g);
+	CHECK(g.known);
+	CHECK_NEAR(g.rate_per_hour, 360.0, 1.0);
+	CHECK_NEAR(g.reboot_days, 8.1, 0.1);
+	CHECK_NEAR(g.doubling_hours, 13594 / 360.0, 0.5);
+	CHECK_NEAR((double)(g.reaches_ns - p[MINUTES - 1].time_ns) / 3.6e12,
+		   (70000 - 13594) / 360.0, 1.0);
+	CHECK_NEAR((double)g.ram_bytes_per_day, 360.0 * 24 * 250000, 1e7);
+}
+
+TEST(too_little_says_nothing)
+{
+	struct growth_point p[] = { { 0, 1 }, { 60 * NS_PER_S, 100 }, { 90 * NS_PER_S, 200 } };
+	struct growth g;
+
+	growth_compute(p, 3, 0, &g);
+	CHECK(!g.known);
+	growth_compute(NULL, 0, 0, &g);
+	CHECK(!g.known);
+}
+
+TEST(falling_has_no_forecast)
+{
+	struct growth_point p[10];
+	struct growth g;
+
+	for (unsigned i = 0; i < 10; i++)
+		p[i] = (struct growth_point){ i * 3600 * NS_PER_S, 1000 - i * 10 };
+	growth_compute(p, 10, 0, &g);
+	CHECK(g.known && g.rate_per_hour < 0);
+	CHECK_EQ(g.reaches_ns, 0);
+}
+
+TEST(verdict_depends_on_the_kernel)
+{
+	struct zombie_verdict v;
+
+	CHECK_EQ(zombie_verdict_of("5.4.0-1146-aws", true, 96, &v), 0);
+	CHECK_STR(v.id, "stat-reads");
+	CHECK_EQ(v.percpu_bytes, 2690 * 96);
+	CHECK_EQ(zombie_verdict_of("5.4.0", false, 96, &v), 0);
+	CHECK_STR(v.id, "reclaim-and-ram");
+	CHECK_EQ(zombie_verdict_of("6.18.44-fc", true, 2, &v), 0);
+	CHECK_STR(v.id, "reclaim-and-ram");
+	CHECK_EQ(zombie_verdict_of("7.0.1", false, 2, &v), 0);
+	CHECK_STR(v.id, "reclaim-and-ram");
+	CHECK_EQ(zombie_verdict_of("7.2-rc1", false, 2, &v), 0);
+	CHECK_STR(v.id, "references");
+	CHECK(zombie_verdict_of("", false, 2, &v) < 0);
+}
+
+TEST_MAIN
