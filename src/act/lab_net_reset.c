@@ -145,9 +145,12 @@ static int reset_run(struct lab_run *run, struct err *err)
 	/* say at once that lines cannot be written, not after the core was held */
 	if (access("/dev/kmsg", W_OK) < 0)
 		return err_path(err, -errno, "/dev/kmsg");
-	pid_t pid = lab_make_child(run, reset_hold, &place, err);
+	bool hold = strcmp(run->options.mode, "hold") == 0;
+	pid_t pid = hold ? lab_make_child(run, reset_hold, &place, err) : 0;
 	if (pid < 0)
 		return pid;
+	if (!hold) /* something else holds the core: only the lines are wanted */
+		return reset_inject(&place, err);
 	lab_say(run, "queue %u of %s, interrupt %" PRIu64 " on core %u: process %d holds it",
 		place.queue, place.iface, place.irq, place.cpu, pid);
 	struct timespec lead = { .tv_sec = RESET_LEAD_S };
@@ -160,10 +163,21 @@ static int reset_run(struct lab_run *run, struct err *err)
 	return run->options.keep ? 0 : lab_wait_child(run, pid, err);
 }
 
+int lab_nic_core(struct lab_run *run, unsigned *ret)
+{
+	struct reset_place place;
+	int r = reset_find(run, &place, NULL);
+
+	if (r == 0)
+		*ret = place.cpu;
+	return r;
+}
+
 const struct lab_scenario lab_net_reset = {
 	.name = "net-reset",
 	.summary = "a marked driver reset in the kernel log while its queue's core is held",
-	.defaults = { .length_ns = (RESET_LEAD_S + RESET_TAIL_S + 2) * NS_PER_S },
+	.modes = "hold|inject",
+	.defaults = { .length_ns = (RESET_LEAD_S + RESET_TAIL_S + 2) * NS_PER_S, .mode = "hold" },
 	.most_ns = 120 * NS_PER_S,
 	.run = reset_run,
 };

@@ -6,11 +6,13 @@
  * reads memory.numa_stat, which walks all of them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -31,6 +33,8 @@ enum {
 	PINTEREST_ROOM = 24 << 20, /* for the reader's cache */
 	PINTEREST_FILE = 192 << 20,
 	PINTEREST_SPARE_FDS = 64,
+	PINTEREST_SHARE_MS = 350,   /* of CPU time a second, without zombies */
+	PINTEREST_READY_MS = 20000, /* for that first measure */
 };
 
 struct incident {
@@ -38,7 +42,8 @@ struct incident {
 	char limited[400]; /* the limited subtree: leaked ones and the reader */
 	char home[400];    /* where the supervisor lives */
 	char reader[440];
-	bool old_v1; /* memory.numa_stat walks zombies */
+	bool old_v1;  /* memory.numa_stat walks zombies */
+	int ready_fd; /* eventfd: the reader knows what its work costs without zombies */
 };
 
 static bool incident_old_v1(const struct lab_run *run)
@@ -124,38 +129,49 @@ static int reader_fill(const char *path)
 	return fsync(fd) < 0 ? -errno : -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+/* One piece of the reader's work. */
+typedef int (*work_fn)(int fd, char *block);
+
 /* Reads a file that is larger than its limit: every page waits for reclaim, which visits every
  * zombie. */
-static int reader_reclaim(struct lab_run *run)
+static int work_reclaim(int fd, char *block)
 {
-	char path[200];
-	AUTO_FREE char *block = malloc(PINTEREST_BLOCK);
-
-	snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !block)
-		return fd < 0 ? -errno : -ENOMEM;
-	while (clock_mono_ns() < run->deadline_ns)
-		for (off_t at = 0; at < PINTEREST_FILE && clock_mono_ns() < run->deadline_ns;
-		     at += PINTEREST_BLOCK)
-			if (pread(fd, block, PINTEREST_BLOCK, at) < 0)
-				return -errno;
+	for (off_t at = 0; at < PINTEREST_FILE; at += PINTEREST_BLOCK)
+		if (pread(fd, block, PINTEREST_BLOCK, at) < 0)
+			return -errno;
 	return 0;
 }
 
-static int reader_numa_stat(struct lab_run *run)
+static int work_numa_stat(int fd, char *block)
 {
-	char path[500];
-	AUTO_FREE char *block = malloc(PINTEREST_BLOCK);
+	return pread(fd, block, PINTEREST_BLOCK, 0) < 0 ? -errno : 0;
+}
 
-	snprintf(path, sizeof(path), "%s/memory.numa_stat", run->cgroup_dir);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !block)
-		return fd < 0 ? -errno : -ENOMEM;
-	while (clock_mono_ns() < run->deadline_ns)
-		if (pread(fd, block, PINTEREST_BLOCK, 0) < 0)
-			return -errno;
-	return 0;
+/* As kubelet does: the same work every second. It takes a third of a core while there are no
+ * zombies; with them it does not get done, and the core is full. */
+static int reader_work(struct lab_run *run, int ready_fd, work_fn work, int fd)
+{
+	AUTO_FREE char *block = malloc(PINTEREST_BLOCK);
+	uint64_t one = 1, pieces = 0, began = clock_cpu_ns();
+	int r = block ? 0 : -ENOMEM;
+
+	while (r == 0 && clock_cpu_ns() - began < PINTEREST_SHARE_MS * NS_PER_MS &&
+	       clock_mono_ns() < run->deadline_ns) {
+		r = work(fd, block);
+		pieces++;
+	}
+	if (write(ready_fd, &one, sizeof(one)) != sizeof(one))
+		return -errno;
+	while (r == 0 && clock_mono_ns() < run->deadline_ns) {
+		uint64_t next = clock_mono_ns() + NS_PER_S;
+		for (uint64_t i = 0; r == 0 && i < pieces && clock_mono_ns() < run->deadline_ns;
+		     i++)
+			r = work(fd, block);
+		struct timespec at = { .tv_sec = (time_t)(next / NS_PER_S),
+				       .tv_nsec = (long)(next % NS_PER_S) };
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	}
+	return r;
 }
 
 static int reader_child(struct lab_run *run, void *arg)
@@ -171,7 +187,15 @@ static int reader_child(struct lab_run *run, void *arg)
 	int r = lab_write(in->reader, "cgroup.procs", "0", NULL);
 	if (r < 0)
 		return r;
-	return in->old_v1 ? reader_numa_stat(run) : reader_reclaim(run);
+	char path[500];
+	if (in->old_v1)
+		snprintf(path, sizeof(path), "%s/memory.numa_stat", run->cgroup_dir);
+	else
+		snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno
+		      : reader_work(run, in->ready_fd, in->old_v1 ? work_numa_stat : work_reclaim,
+				    fd);
 }
 
 static int incident_dirs(struct lab_run *run, struct incident *in, struct err *err)
@@ -212,17 +236,22 @@ static int pinterest_run(struct lab_run *run, struct err *err)
 {
 	struct incident in = { .old_v1 = incident_old_v1(run) };
 
-	if (!run->options.cpu_set)
+	/* where the NIC's interrupt is, so that the reader starves it */
+	if (!run->options.cpu_set && lab_nic_core(run, &run->options.cpu) < 0)
 		run->options.cpu = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	int r = incident_dirs(run, &in, err);
 	if (r < 0)
 		return r;
-	pid_t agent = lab_make_child(run, agent_child, &in, err);
-	if (agent < 0)
-		return agent;
+	AUTO_CLOSE int ready = in.ready_fd = eventfd(0, EFD_CLOEXEC);
 	pid_t reader = lab_make_child(run, reader_child, &in, err);
 	if (reader < 0)
 		return reader;
+	struct pollfd measured = { .fd = ready, .events = POLLIN };
+	if (poll(&measured, 1, PINTEREST_READY_MS) <= 0)
+		return err_set(err, -ETIMEDOUT, "the reader did not begin");
+	pid_t agent = lab_make_child(run, agent_child, &in, err);
+	if (agent < 0)
+		return agent;
 	lab_say(run,
 		"lab-agent (pid %d) crashes every %llu ms, two memory cgroups stay behind each "
 		"time",
@@ -240,7 +269,7 @@ const struct lab_scenario lab_pinterest = {
 	.name = "pinterest",
 	.summary = "the whole incident: a crash loop leaves zombies, and a reader pays for them on "
 		   "one core",
-	.defaults = { .count = 4000, .length_ns = 60 * NS_PER_S, .interval_ns = 4 * NS_PER_MS },
+	.defaults = { .count = 6000, .length_ns = 60 * NS_PER_S, .interval_ns = 2 * NS_PER_MS },
 	.most_count = 20000,
 	.most_ns = 600 * NS_PER_S,
 	.run = pinterest_run,
