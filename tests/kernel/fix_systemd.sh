@@ -1,0 +1,79 @@
+#!/bin/bash
+# Inside a really booted systemd: a unit that crash-loops is named by `why`, stopped and masked by `fix --apply`, and restored
+# byte for byte by `undo`; protected units, stale and unknown plans are refused; a killed fix can be undone.
+set -u
+zscope=$1
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=/dev/null
+. "$here/../rig/nspawn.sh"
+dir=$(mktemp -d /var/tmp/zscope-fix-XXXXXX)
+trap 'rig_down "$dir"' EXIT
+failed=0
+
+fail() { echo "FAILED: $1" >&2; failed=1; }
+z() { rig_run "$dir" /opt/zscope/zscope "$@"; }
+tree() { (cd "$dir/root/etc/systemd" && find . -printf '%y %m %p %l\n' | sort && find . -type f -exec sha256sum {} + | sort); }
+
+rig_overlay "$dir" || exit $?
+rig_quiet "$dir"
+rig_program "$dir" "$zscope"
+cat >"$dir/root/etc/systemd/system/agent.service" <<'U'
+[Unit]
+StartLimitIntervalSec=0
+[Service]
+ExecStart=/bin/false
+Restart=always
+RestartSec=1
+[Install]
+WantedBy=multi-user.target
+U
+ln -s ../agent.service "$dir/root/etc/systemd/system/multi-user.target.wants/agent.service" 2>/dev/null
+rig_boot "$dir" >/dev/null || exit $?
+sleep 12
+
+before=$(tree)
+z why --watch 5s --json >"$dir/why.json" 2>"$dir/why.err"
+[ $? -eq 1 ] || fail "why: exit status is not 1: $(cat "$dir/why.err")"
+culprit=$(jq -r '.verdict.culprit.name' "$dir/why.json")
+[ "$culprit" = agent.service ] || fail "culprit is '$culprit': $(jq -c '.verdict' "$dir/why.json")"
+[ "$(jq -r '.plan[0].action + " " + .plan[0].target' "$dir/why.json")" = "disable agent.service" ] ||
+	fail "plan: $(jq -c '.plan' "$dir/why.json")"
+jq -e '.chain[0].evidence | length > 0' "$dir/why.json" >/dev/null || fail "no evidence"
+
+z fix 1 >"$dir/dry.txt" || fail "dry run failed"
+grep -q 'nothing was changed' "$dir/dry.txt" || fail "dry run does not say that nothing was changed"
+[ "$(tree)" = "$before" ] || fail "a dry run changed files"
+[ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "a dry run changed the unit"
+
+z fix 7 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q 'no step 7' "$dir/err.txt" || fail "unknown plan id: $(cat "$dir/err.txt")"
+
+z fix 1 --apply >"$dir/apply.txt" 2>&1 || fail "fix --apply: $(cat "$dir/apply.txt")"
+rig_run "$dir" systemctl is-active agent.service | grep -qE 'inactive|failed' || fail "the unit still runs"
+[ "$(rig_run "$dir" systemctl is-enabled agent.service)" = masked ] || fail "the unit is not masked"
+z fix 1 --apply 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q stale "$dir/err.txt" || fail "a stale plan is not refused: $(cat "$dir/err.txt")"
+
+z undo >"$dir/undo.txt" 2>&1 || fail "undo: $(cat "$dir/undo.txt")"
+[ "$(tree)" = "$before" ] || { fail "undo did not restore the files"; diff <(echo "$before") <(tree) >&2; }
+[ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "undo did not restore the unit"
+z undo 2>"$dir/err.txt"; [ $? -eq 2 ] || fail "a second undo finds something"
+
+# A fix that is killed before any of its writes, links or renames leaves something that undo restores.
+if command -v strace >/dev/null; then
+	z why --watch 3s >/dev/null 2>&1
+	for call in symlinkat renameat fdatasync; do
+		strace -f -o /dev/null -e trace="$call" -e "inject=$call:signal=KILL:when=1" \
+			nsenter -t "$(cat "$dir/init")" -m -u -i -n -p -C -r -w -- env LD_LIBRARY_PATH=/opt/zscope/lib \
+			/opt/zscope/zscope fix 1 --apply >/dev/null 2>&1
+		z undo >/dev/null 2>&1
+		[ "$(tree)" = "$before" ] || { fail "killed at $call: undo did not restore"; diff <(echo "$before") <(tree) >&2; }
+	done
+fi
+
+# Protected: refused unless named.
+mkdir -p "$dir/root/var/lib/zombiescope/state"
+boot=$(rig_run "$dir" cat /proc/sys/kernel/random/boot_id)
+printf 'zscope-plan\t1\nboot\t%s\ntime\t%s000000000\nstep\t1\t0\tdbus.service\t-\nstep\t2\t0\t$(reboot).service\t-\n' "$boot" "$(date +%s)" \
+	>"$dir/root/var/lib/zombiescope/state/plan"
+z fix 1 --apply 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q protected "$dir/err.txt" || fail "dbus is not protected: $(cat "$dir/err.txt")"
+z fix 2 --apply 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q 'no unit name' "$dir/err.txt" || fail "a shell name is not refused: $(cat "$dir/err.txt")"
+exit $failed
