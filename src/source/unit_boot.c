@@ -112,6 +112,25 @@ static bool boot_has_rules(const struct unit_loaded *u)
 	       u->install.aliases.list.len || u->install.also.list.len;
 }
 
+/* enable foo@.service a b: the instances are enabled, not the template. */
+static void boot_enable_instance(struct boot *b, const struct unit_loaded *template,
+				 const char *instance, const struct preset_rule *rule)
+{
+	const char *name = unit_name_with_instance(template->name, instance, strlen(instance),
+						   &b->plan->arena);
+	struct unit_boot *unit = name ? boot_add(b, name) : NULL;
+	const struct unit_loaded *u = unit ? unit_tree_load(b->tree, name) : NULL;
+
+	if (!u || u->r < 0 || u->masked)
+		return;
+	unit->enabled = unit->by_preset = true;
+	unit->why =
+		arena_printf(&b->plan->arena, "first boot applies presets: /%s line %u enables it",
+			     rule->file, rule->line);
+	unit->source = rule->file;
+	boot_apply(b, u, 0);
+}
+
 static void boot_judge_preset(struct boot *b, struct unit_boot *unit, const struct unit_loaded *u)
 {
 	const struct preset_rule *rule;
@@ -128,6 +147,15 @@ static void boot_judge_preset(struct boot *b, struct unit_boot *unit, const stru
 		unit->why = arena_printf(arena, "preset: /%s line %u says disable", rule->file,
 					 rule->line);
 		unit->source = rule->file;
+		return;
+	}
+	if (unit_name_kind(unit->name) == UNIT_NAME_TEMPLATE && !u->install.default_instance) {
+		unit->why = "a template without DefaultInstance=: presets enable only its named "
+			    "instances";
+		unit->source = u->path;
+		if (rule)
+			vec_foreach (&rule->instances.list, instance)
+				boot_enable_instance(b, u, *instance, rule);
 		return;
 	}
 	unit->enabled = unit->by_preset = true;

@@ -20,6 +20,7 @@ enum {
 	UNITS_FRAME_VERSION = 1,
 	UNITS_RETRY_TICKS = 10, /* a manager or engine that went away is asked again so often */
 	UNITS_MOST_ENGINES = 3,
+	UNITS_LOOP_QUIET_S = 5, /* so long after a restart, stops and starts are part of it */
 };
 
 /* What was last told of a unit: an announcement carries only what changed. */
@@ -28,6 +29,9 @@ struct watched {
 	uint64_t restarts;
 	bool have_exit;
 	uint64_t exit_code, exit_status;
+	uint64_t restarted_ns; /* CLOCK_MONOTONIC */
+	bool failed_pending;   /* failed, and not yet told: a restart may follow at once */
+	char name[256];
 	char active[16];
 	char result[24];
 };
@@ -44,6 +48,7 @@ struct record_units_state {
 	struct err *err;
 	int r;
 	unsigned ticks;
+	unsigned pending; /* units with failed_pending */
 };
 
 static void units_put(struct record_units_state *s, struct rec_event *event)
@@ -64,8 +69,10 @@ static struct watched *units_watched(struct record_units_state *s, const char *n
 
 	if (!at || (is_new && !vec_push(&s->watched, (struct watched){ 0 })))
 		return NULL;
-	if (is_new)
+	if (is_new) {
 		*at = s->watched.len;
+		text_copy(s->watched.items[*at - 1].name, sizeof(s->watched.items[0].name), name);
+	}
 	return *at ? &s->watched.items[*at - 1] : NULL;
 }
 
@@ -117,6 +124,7 @@ static void units_on_change(void *arg, const struct units_change *c)
 	if (c->have_restarts) {
 		if (w->known && c->restarts > w->restarts) {
 			w->restarts = c->restarts;
+			w->restarted_ns = clock_mono_ns();
 			snprintf(text, sizeof(text), "%s is restarted, the counter is at %" PRIu64,
 				 c->unit, c->restarts);
 			units_put_change(s, w, c->unit, "unit-restart", EVENT_WARN, text);
@@ -127,19 +135,40 @@ static void units_on_change(void *arg, const struct units_change *c)
 	}
 	if (!c->active || strcmp(c->active, w->active) == 0)
 		return;
-	bool failed = strcmp(c->active, "failed") == 0;
 	bool first = !*w->active;
+	bool looping = w->restarted_ns &&
+		       w->restarted_ns + UNITS_LOOP_QUIET_S * NS_PER_S > clock_mono_ns();
 	text_copy(w->active, sizeof(w->active), c->active);
-	if (failed) {
-		snprintf(text, sizeof(text), "%s has failed", c->unit);
-		units_put_change(s, w, c->unit, "unit-failed", EVENT_CRIT, text);
-	} else if (strcmp(c->active, "active") == 0) {
+	bool failed = strcmp(c->active, "failed") == 0;
+	/* between two restarts a unit is "failed" for an instant: told only when it stays so */
+	if (failed != w->failed_pending) {
+		s->pending += failed ? 1 : -1u;
+		w->failed_pending = failed;
+	}
+	if (looping || failed)
+		return;
+	if (strcmp(c->active, "active") == 0) {
 		snprintf(text, sizeof(text), "%s has started", c->unit);
 		units_put_change(s, w, c->unit, "unit-start", EVENT_INFO, text);
 	} else if (strcmp(c->active, "inactive") == 0 && !first) {
 		snprintf(text, sizeof(text), "%s has stopped", c->unit);
 		units_put_change(s, w, c->unit, "unit-stop", EVENT_INFO, text);
 	}
+}
+
+/* Once a second, and only while someone is in doubt. */
+static void units_put_failed(struct record_units_state *s)
+{
+	char text[300];
+
+	vec_foreach (&s->watched, w) {
+		if (!w->failed_pending)
+			continue;
+		w->failed_pending = false;
+		snprintf(text, sizeof(text), "%s has failed", w->name);
+		units_put_change(s, w, w->name, "unit-failed", EVENT_CRIT, text);
+	}
+	s->pending = 0;
 }
 
 static void units_on_container(void *arg, const struct rec_container_event *e)
@@ -310,6 +339,12 @@ static int units_tick(void *state, const struct store_clock *clock, struct store
 	struct record_units_state *s = state;
 
 	(void)clock;
+	if (s->pending) {
+		s->w = w;
+		s->err = err;
+		units_put_failed(s);
+		s->w = NULL;
+	}
 	if (++s->ticks == 1) /* what the first sweep left in the queue makes no descriptor ready */
 		return units_ready(s, w, err);
 	if (s->ticks % UNITS_RETRY_TICKS != 0)

@@ -60,7 +60,8 @@ rig_overlay() {
 
 rig_quiet() {
 	local unit
-	for unit in snapd.service snapd.socket snapd.seeded.service snapd.apparmor.service; do
+	# nor the first boot ask questions at a console that nobody reads
+	for unit in systemd-firstboot.service systemd-networkd-wait-online.service snapd.service snapd.socket snapd.seeded.service snapd.apparmor.service; do
 		ln -sf /dev/null "$1/root/etc/systemd/system/$unit"
 	done
 }
@@ -125,6 +126,7 @@ rig_boot() {
 		sleep 0.1
 	done
 	tail -n 20 "$dir/console" >&2
+	[ -n "$init" ] && timeout 5 nsenter -t "$init" -a -- systemctl list-jobs --no-pager >&2
 	echo "nspawn rig: systemd did not come up within 60 s" >&2
 	return 1
 }
@@ -150,7 +152,7 @@ rig_down() {
 	local dir=$1 outer i
 	outer=$(cat "$dir/outer" 2>/dev/null)
 	if [ -n "$outer" ]; then
-		kill -RTMIN+4 "$(cat "$dir/init" 2>/dev/null || echo $$)" 2>/dev/null # poweroff, when it is up
+		[ -s "$dir/init" ] && kill -RTMIN+4 "$(cat "$dir/init")" 2>/dev/null # poweroff
 		for ((i = 0; i < 100; i++)); do
 			kill -0 "$outer" 2>/dev/null || break
 			[ "$i" = 50 ] && kill -TERM "$outer" 2>/dev/null
