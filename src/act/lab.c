@@ -25,6 +25,8 @@ enum { LAB_GRACE_S = 5, LAB_POLL_MS = 20 };
 static const struct lab_scenario *const table[] = {
 	&lab_busy_core,
 	&lab_zombies,
+	&lab_crash_loop,
+	&lab_container_loop,
 	&lab_net_reset,
 	&lab_all_busy,
 	&lab_quota,

@@ -4,6 +4,8 @@
 #include "lab.h"
 
 extern const struct lab_scenario lab_busy_core;
+extern const struct lab_scenario lab_container_loop;
+extern const struct lab_scenario lab_crash_loop;
 extern const struct lab_scenario lab_zombies;
 extern const struct lab_scenario lab_all_busy;
 extern const struct lab_scenario lab_quota;
