@@ -235,6 +235,17 @@ static void cores_tell_losses(const struct stream *stream)
 			timefmt_local(to, it->to_ns), it->why);
 }
 
+/* A recording may come from another host: its name is the recording's. */
+static void cores_name_host(struct cores_run *c, struct stream *stream, uint64_t from, uint64_t to)
+{
+	struct store_reader *reader = stream_store(stream);
+	struct frame frame;
+
+	if (store_reader_seek(reader, from, to, FRAME_BIT(FRAME_META), NULL) == 0 &&
+	    store_reader_next(reader, &frame, NULL) == 1)
+		envelope_parse_meta(frame.payload, (size_t)frame.len, &c->envelope);
+}
+
 static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
 {
 	const char *dir = c->in->common.store ? c->in->common.store : STORE_DEFAULT;
@@ -247,6 +258,8 @@ static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
 	r = stream_span(stream, &from, &to, err);
 	if (r == 0)
 		r = command_window(c->in, from, to, &from, &to, err);
+	if (r == 0)
+		cores_name_host(c, stream, from, to);
 	if (r == 0)
 		r = stream_seek(stream, from, to, STREAM_TICKS | STREAM_LEAD, err);
 	if (r == 0)

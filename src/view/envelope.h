@@ -1,6 +1,8 @@
 /* The members that every top-level JSON object carries: schema, host, time, kernel. */
 #pragma once
 
+#include <stddef.h>
+
 #include "json.h"
 #include "root.h"
 
@@ -12,5 +14,8 @@ struct envelope {
 /* From the tree that is looked at (proc/sys/kernel/hostname, osrelease; etc/hostname for an image);
  * "" = unknown. */
 void envelope_read(const struct root *root, struct envelope *ret);
+/* Of a recording: the host that it was made on, from the lines of a META frame ("host=...",
+ * "kernel=..."). What they do not say stays as it is. */
+void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e);
 /* Opens no object: call it right after json_object(j, NULL). */
 void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns);

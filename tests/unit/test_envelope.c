@@ -1,0 +1,36 @@
+#include "envelope.h"
+
+#include <string.h>
+
+#include "check.h"
+#include "fake_root.h"
+
+TEST(host_and_kernel_of_a_tree)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	struct envelope e;
+
+	envelope_read(&fake.root, &e);
+	CHECK_STR(e.host, "");
+	fake_root_put(&fake, "etc/hostname", "image\n");
+	envelope_read(&fake.root, &e);
+	CHECK_STR(e.host, "image");
+	fake_root_put(&fake, "proc/sys/kernel/hostname", "running\n");
+	envelope_read(&fake.root, &e);
+	CHECK_STR(e.host, "running");
+}
+
+TEST(host_of_a_recording)
+{
+	struct envelope e = { .host = "here", .kernel = "6.1" };
+	static const char meta[] = "version=1\nhost=there\nkernel=5.10\nhost";
+
+	envelope_parse_meta(meta, sizeof(meta) - 1, &e);
+	CHECK_STR(e.host, "there");
+	CHECK_STR(e.kernel, "5.10");
+	envelope_parse_meta("host=", 5, &e);
+	CHECK_STR(e.host, "there");
+	envelope_parse_meta("", 0, &e);
+}
+
+TEST_MAIN
