@@ -199,7 +199,14 @@ static int events_scan(struct events_log *log, const char *path, struct err *err
 int events_from_log(struct events_request *request, const char *path, struct err *err)
 {
 	struct events_log log = { .request = request };
+	const struct common *c = &request->in->common;
 
+	if (c->at.set || c->from.set || c->to.set) {
+		int bad = command_window(request->in, 1, UINT64_MAX / 2, &request->filter.from_ns,
+					 &request->filter.to_ns, err);
+		if (bad < 0)
+			return bad;
+	}
 	int r = events_load_patterns(request->patterns_file, &log.patterns, err);
 	if (r < 0)
 		return r;

@@ -307,12 +307,16 @@ void episodes_line(struct episodes *e, const struct episode_line *line)
 void episodes_advance(struct episodes *e, uint64_t now_ns)
 {
 	episode_expire(e, EPISODE_WALL_TIME, now_ns);
-	/* nothing more will come for a reset that the driver called finished */
 	for (size_t i = 0; i < EPISODE_MOST_OPEN; i++) {
 		struct episode *ep = &e->list[i];
-		uint64_t wait = (ep->done || ep->trust == EPISODE_INJECTED ? 2 : 12) * NS_PER_S;
-		if (ep->open && ep->kind == EPISODE_NET && ep->clock == EPISODE_WALL_TIME &&
-		    now_ns > ep->last_ns + wait && ep->roles & ~(UINT32_C(1) << PATTERN_LATE))
+		bool net = ep->kind == EPISODE_NET;
+		/* live, an early word is worth more than folding later repetitions */
+		uint64_t wait_s = net && !ep->done && ep->trust != EPISODE_INJECTED ? 12 : 2;
+		if (!ep->open || ep->clock != EPISODE_WALL_TIME ||
+		    now_ns <= ep->last_ns + wait_s * NS_PER_S)
+			continue;
+		/* late completions alone wait for what will come of them */
+		if (!net || ep->roles & ~(UINT32_C(1) << PATTERN_LATE))
 			episode_close(e, ep);
 	}
 }

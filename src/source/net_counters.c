@@ -325,6 +325,22 @@ static int net_read_device(struct net_counters *n, struct net_device *d, struct 
 	return r;
 }
 
+/* Pods bring hundreds of virtual devices: only those with queues of their own are kept. */
+static void net_drop_virtual(const struct net_counters *n, struct tick *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->rows[REC_NETDEV].len; i++) {
+		const struct rec_netdev *row = TICK_ROW(t, REC_NETDEV, rec_netdev, i);
+		bool known = false;
+		vec_foreach (&n->devices, it)
+			known |= strcmp((*it)->name, row->iface) == 0;
+		if (known)
+			*TICK_ROW(t, REC_NETDEV, rec_netdev, kept++) = *row;
+	}
+	t->rows[REC_NETDEV].len = kept;
+}
+
 int net_counters_read(struct net_counters *n, struct buf *text, struct tick *ret)
 {
 	int r = 0;
@@ -332,6 +348,7 @@ int net_counters_read(struct net_counters *n, struct buf *text, struct tick *ret
 
 	if (n->net_dev.fd >= 0 && reread_text(&n->net_dev, text, NULL) == 0)
 		r = net_dev_parse(buf_str(text), ret, NULL);
+	net_drop_virtual(n, ret);
 	vec_foreach (&n->devices, it)
 		if (r == 0)
 			r = net_read_device(n, *it, text, ret);

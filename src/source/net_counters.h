@@ -85,5 +85,5 @@ void net_counters_close(struct net_counters *n);
  * config). owned: the interrupt is in the device's msi_irqs, else the name must hold the
  * interface. Pure. */
 bool net_queue_of_irq(const char *irq_name, const char *iface, bool owned, unsigned *ret_queue);
-/* The text of /proc/net/dev into REC_NETDEV rows of known devices. Pure. */
+/* The text of /proc/net/dev into REC_NETDEV rows, one per device. Pure. */
 int net_dev_parse(const char *text, struct tick *ret, struct err *err);

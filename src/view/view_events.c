@@ -166,7 +166,7 @@ void view_event_text(FILE *out, const struct terminal *term, const struct rec_ev
 {
 	static const enum term_color colors[] = { TERM_PLAIN, TERM_YELLOW, TERM_RED };
 	AUTO_BUF struct buf text = { 0 };
-	char when[64], command[200];
+	char when[64], command[200], key[16];
 
 	view_time(event, when, sizeof(when));
 	esc_tty(&text, event->text, strlen(event->text));
@@ -178,7 +178,9 @@ void view_event_text(FILE *out, const struct terminal *term, const struct rec_ev
 		fprintf(out, "  (%" PRIu64 " lines)", event->count);
 	if (event->source == EVENT_KMSG && !event->trusted && !event->injected)
 		fputs("  [not proven to be the kernel's word]", out);
-	fputc('\n', out);
+	/* the key is what --event and flame --before take */
+	rec_event_key(event, key);
+	fprintf(out, "  %s%s%s\n", terminal_on(term, TERM_DIM), key, terminal_off(term));
 	if (proof)
 		view_proof_text(out, proof);
 	if (view_is_reset(event)) {
