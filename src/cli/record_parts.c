@@ -1,7 +1,7 @@
 #include "record_parts.h"
 
-#include "record_events.h"
 #include "record_churn.h"
+#include "record_events.h"
 #include "record_ticks.h"
 #include "record_totals.h"
 #include "record_units.h"
