@@ -1,0 +1,50 @@
+#!/bin/bash
+# A recording answers `cores --at` for any second of it: a real one of this host, and a generated one of 96 cores with one core at
+# 100 % sys from its middle on. Times outside are one line and status 2.
+set -u
+zscope=$1 gen=$2
+tmp=$(mktemp -d /var/tmp/zscope-recording-XXXXXX)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+at() { "$zscope" cores --store "$1" --at "@$2" --json; }
+
+end=1700000600
+"$gen" "$tmp/gen" --cores 96 --seconds 200 --end $end --busy-core 7 >/dev/null || fail gen-store
+for s in $(seq $((end - 199)) 9 $((end - 2))) $((end - 141)) $((end - 140)) $((end - 139)) $((end - 2)); do
+	at "$tmp/gen" "$s" >"$tmp/out" 2>"$tmp/err" || { fail "second $s: $(cat "$tmp/err")"; continue; }
+	[ "$(wc -l <"$tmp/out")" -eq 1 ] || fail "second $s: $(wc -l <"$tmp/out") lines"
+	sed "s/^/$s /" "$tmp/out" >>"$tmp/all"
+done
+python3 - "$tmp/all" $end <<'PY' || fail "what it answered"
+import json, sys
+end, seen = int(sys.argv[2]), 0
+for line in open(sys.argv[1]):
+    want, text = line.split(" ", 1)
+    o = json.loads(text)
+    assert abs(o["time_ns"] / 1e9 - int(want)) <= 1.1, (want, o["time_ns"])
+    assert len(o["cpus"]) == 96
+    for c in o["cpus"]:
+        total = sum(c[k] for k in ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "idle"))
+        assert 99 < total < 101 and all(0 <= c[k] <= 100 for k in c if k != "cpu"), c
+    if int(want) >= end - 100:
+        assert o["cpus"][7]["sys"] > 95, o["cpus"][7]
+    seen += 1
+assert seen >= 25, seen
+PY
+for s in $((end - 400)) $((end + 1)); do
+	at "$tmp/gen" "$s" >"$tmp/out" 2>"$tmp/err"
+	[ $? -eq 2 ] || fail "second $s lies outside, and the status is not 2"
+	[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'outside the recording' "$tmp/err" || fail "second $s: $(cat "$tmp/err")"
+done
+
+"$zscope" record --store "$tmp/real" --no-profile --for 9s 2>/dev/null || fail "record"
+first=$(find "$tmp/real" -name '*.seg' -printf '%f\n' | sort | head -n 1 | cut -c 2-11)
+for s in $(seq $((first + 1)) $((first + 6))); do
+	at "$tmp/real" "$s" >"$tmp/out" 2>"$tmp/err" || fail "real second $s: $(cat "$tmp/err")"
+	[ "$(wc -l <"$tmp/out")" -eq 1 ] || fail "real second $s: $(wc -l <"$tmp/out") lines"
+done
+at "$tmp/none" "$end" >/dev/null 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'no recording there' "$tmp/err" || fail "a missing store: $(cat "$tmp/err")"
+[ $failed -eq 0 ] && echo "every second answered"
+exit $failed
