@@ -107,7 +107,7 @@ export function Axis(props: { state: State; whole: Window; window: Window; overv
                 if (x1 < 0 || x0 > width) continue;
                 ctx.fillStyle = css(heat(0.12 + (v / 100) * 0.8, dark));
                 const h = Math.max(1, (v / 100) * 34);
-                ctx.fillRect(x0, base - h, Math.max(1, x1 - x0), h);
+                ctx.fillRect(Math.floor(x0), base - h, Math.max(1, Math.floor(x1) - Math.floor(x0)), h);
               }
             }
             ctx.fillStyle = color("line");

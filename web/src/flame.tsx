@@ -5,7 +5,7 @@ import { at, inside, path, useApi } from "./api";
 import type { Window } from "./axis";
 import { hit, layout, search, showName, stackOf, top, visit, type Graph } from "./flamegraph";
 import { Filters, heatWindow } from "./heat";
-import { css, diverge, frame, isDark } from "./ramp";
+import { diverge, frame, isDark, pack, parse } from "./ramp";
 import { go, type State } from "./state";
 import { clock, count, percent, span } from "./time";
 import type { Flame } from "./types";
@@ -22,7 +22,7 @@ export function FlameCanvas(props: { graph: Graph; query: string }): JSX.Element
   const found = useMemo(() => (props.query ? search(g, props.query) : null), [g, props.query]);
   useEffect(() => { setZoom(0); setFocus(-1); }, [g]);
   const dark = useMemo(isDark, [theme]);
-  const colors = useMemo(() => g.names.map((n, i) => frame(n, g.kernel[i] === 1, dark)), [g, dark]);
+  const colors = useMemo(() => g.names.map((n, i) => pack(frame(n, g.kernel[i] === 1, dark))), [g, dark]);
   const deepest = useMemo(() => {
     let d = g.depth[zoom];
     visit(g, zoom, 2000, (i) => { if (g.depth[i] > d) d = g.depth[i]; });
@@ -34,6 +34,39 @@ export function FlameCanvas(props: { graph: Graph; query: string }): JSX.Element
   const shift = (i: number): number => {
     const now = g.value[i], before = g.base![i];
     return now + before > 0 ? (now - before) / Math.max(now, before) : 0;
+  };
+  const picture = useRef<{ key: unknown[]; canvas: HTMLCanvasElement } | null>(null);
+  // The whole graph once per zoom: boxes straight into pixels (100,000 of them take milliseconds), then the names that fit.
+  const paint = (w: number, h: number, ratio: number, color: (name: string) => string): HTMLCanvasElement => {
+    // very deep graphs are painted less sharp instead of taking gigabytes
+    ratio = Math.min(ratio, Math.sqrt(24e6 / (w * h)));
+    const canvas = document.createElement("canvas");
+    const pw = (canvas.width = Math.max(1, Math.round(w * ratio))), ph = (canvas.height = Math.max(1, Math.round(h * ratio)));
+    const ctx = canvas.getContext("2d")!;
+    const image = ctx.createImageData(pw, ph), pixels = new Uint32Array(image.data.buffer);
+    const faded = pack(parse(color("faded")));
+    const labels: [number, number, number, number][] = [];
+    visit(g, zoom, w, (i, x0, x1) => {
+      const id = g.name[i];
+      const fill = (found && !found.names[id]) || i === 0 || g.depth[i] < g.depth[zoom] ? faded : g.base ? pack(diverge(shift(i), dark)) : colors[id];
+      const a = Math.round(x0 * ratio), gap = x1 - x0 > 3 ? 1 : 0, b = Math.min(pw, Math.max(a + 1, Math.round(x1 * ratio) - gap));
+      const top = Math.round(g.depth[i] * ROW * ratio), bottom = Math.min(ph, Math.round((g.depth[i] + 1) * ROW * ratio) - 1);
+      for (let y = top; y < bottom; y++) pixels.fill(fill, y * pw + a, y * pw + b);
+      if (x1 - x0 > 30) labels.push([i, x0, x1, g.depth[i] * ROW]);
+    });
+    ctx.putImageData(image, 0, 0);
+    ctx.scale(ratio, ratio);
+    ctx.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = color("ink");
+    const charWidth = ctx.measureText("x").width;
+    for (const [i, x0, x1, y] of labels) {
+      const room = Math.floor((x1 - x0 - 8) / charWidth);
+      if (room < 3) continue;
+      const name = showName(g.names[g.name[i]]);
+      ctx.fillText(name.length > room ? name.slice(0, room - 1) + "…" : name, x0 + 4, y + ROW / 2);
+    }
+    return canvas;
   };
   const copy = (node: number) => {
     const text = stackOf(g, node).slice(1).map((i) => showName(g.names[g.name[i]])).join(";");
@@ -91,33 +124,19 @@ export function FlameCanvas(props: { graph: Graph; query: string }): JSX.Element
             if (kind === "move") setFocus(node);
             else if (kind === "down" && node >= 0) { setFocus(node); setZoom(node); }
           }}
-          draw={({ ctx, width: w, color }) => {
+          draw={({ ctx, width: w, height: h, ratio, color }) => {
             width.current = w;
-            ctx.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
-            ctx.textBaseline = "middle";
-            const ink = color("ink"), page = color("page"), accent = color("accent"), faded = color("faded");
-            const charWidth = ctx.measureText("x").width;
-            visit(g, zoom, w, (i, x0, x1) => {
-              const y = g.depth[i] * ROW, id = g.name[i];
-              const above = g.depth[i] < g.depth[zoom];
-              ctx.fillStyle = found && !found.names[id] ? faded : g.base ? css(diverge(shift(i), dark)) : i === 0 ? faded : colors[id];
-              if (above) ctx.globalAlpha = 0.55;
-              const gap = x1 - x0 > 3 ? 1 : 0;
-              ctx.fillRect(x0, y, Math.max(0.5, x1 - x0 - gap), ROW - 1);
-              ctx.globalAlpha = 1;
-              const room = Math.floor((x1 - x0 - 8) / charWidth);
-              if (room >= 3) {
-                const name = showName(g.names[id]);
-                ctx.fillStyle = ink;
-                ctx.fillText(name.length > room ? name.slice(0, room - 1) + "…" : name, x0 + 4, y + ROW / 2);
-              }
-              if (i === focus) {
-                ctx.strokeStyle = accent;
-                ctx.lineWidth = 2;
-                ctx.strokeRect(x0 + 1, y + 1, Math.max(1, x1 - x0 - 3), ROW - 3);
-              }
-            });
-            void page;
+            const key = [g, zoom, found, colors, w, h, ratio];
+            if (!picture.current || key.some((k, i) => k !== picture.current!.key[i])) picture.current = { key, canvas: paint(w, h, ratio, color) };
+            ctx.drawImage(picture.current.canvas, 0, 0, w, h);
+            if (focus < 0) return;
+            // only the outline moves with the pointer
+            const scale = w / g.value[zoom];
+            const up = g.depth[focus] < g.depth[zoom];
+            const x0 = up ? 0 : (g.start[focus] - g.start[zoom]) * scale, x1 = up ? w : x0 + g.value[focus] * scale;
+            ctx.strokeStyle = color("accent");
+            ctx.lineWidth = 2;
+            ctx.strokeRect(x0 + 1, g.depth[focus] * ROW + 1, Math.max(1, x1 - x0 - 3), ROW - 3);
           }}
         />
       </div>

@@ -45,9 +45,26 @@ function hash(text: string): number {
   return ((h ^ (h >>> 13)) >>> 0) / 4294967296;
 }
 
-// Frames: kernel in orange, everything else in blue; the name only varies the lightness.
-export function frame(name: string, kernel: boolean, dark = isDark()): string {
-  const k = hash(name);
-  if (dark) return kernel ? `hsl(${24 + k * 12} 62% ${34 + k * 13}%)` : `hsl(${204 + k * 14} 42% ${32 + k * 13}%)`;
-  return kernel ? `hsl(${26 + k * 12} 88% ${66 + k * 14}%)` : `hsl(${204 + k * 14} 62% ${74 + k * 12}%)`;
+function hsl(h: number, s: number, l: number): Rgb {
+  const a = s * Math.min(l, 1 - l);
+  const f = (n: number): number => {
+    const k = (n + h / 30) % 12;
+    return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [f(0), f(8), f(4)];
 }
+
+// Frames: kernel in orange, everything else in blue; the name only varies the lightness.
+export function frame(name: string, kernel: boolean, dark = isDark()): Rgb {
+  const k = hash(name);
+  if (dark) return kernel ? hsl(24 + k * 12, 0.62, 0.34 + k * 0.13) : hsl(204 + k * 14, 0.42, 0.32 + k * 0.13);
+  return kernel ? hsl(26 + k * 12, 0.88, 0.66 + k * 0.14) : hsl(204 + k * 14, 0.62, 0.74 + k * 0.12);
+}
+
+// A CSS colour as the page's style gives it ("#dcdcd8").
+export function parse(text: string): Rgb {
+  const n = parseInt(text.replace("#", ""), 16);
+  return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
+}
+
+export const pack = ([r, g, b]: Rgb): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
