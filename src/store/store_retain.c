@@ -31,7 +31,7 @@ bool store_retain_add(struct store_retain *r, const struct segment_name *name)
 	size_t at = store_segments_after(&r->segments, name->start_ns);
 
 	if (name->start_ns < r->pin_to_ns)
-		store_dir_pin(r->dir_fd, name, true);
+		segment.pinned = store_dir_pin(r->dir_fd, name, true) == 0;
 	if (!vec_push(&r->segments.list, segment))
 		return false;
 	struct store_segment *items = r->segments.list.items;
@@ -142,6 +142,8 @@ int store_retain_pin(struct store_retain *r, uint64_t from_ns, uint64_t to_ns)
 		struct store_segment *segment = &s->list.items[at];
 		if (segment->name.start_ns >= to_ns)
 			break;
+		if (segment->pinned)
+			continue;
 		int code = store_dir_pin(r->dir_fd, &segment->name, true);
 		if (code < 0)
 			result = code;

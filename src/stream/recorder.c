@@ -18,7 +18,8 @@
 #include "text.h"
 #include "timefmt.h"
 
-#define STEP_NS        (NS_PER_S / 2) /* a wall clock that moved further was set */
+#define STEP_NS        (NS_PER_S / 2)  /* a wall clock that moved further was set */
+#define PIN_AROUND_NS  (60 * NS_PER_S) /* kept on both sides of a critical event */
 #define MISALIGNED_NS  (5 * NS_PER_MS)
 #define SHED_SHARE     2  /* raise the level when a tick takes more than 1/2 of its interval */
 #define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
@@ -55,6 +56,10 @@ int recorder_put_event(struct store_writer *w, const struct rec_event *event, st
 	rec_event_encode(&bytes, event);
 	if (bytes.failed)
 		return err_set(err, -ENOMEM, "out of memory");
+	/* what led to it and what came of it outlives retention */
+	if (event->severity == EVENT_CRIT && event->source != EVENT_SELF)
+		store_writer_pin(w, event->time_ns - MIN_OF(event->time_ns, PIN_AROUND_NS),
+				 event->time_ns + PIN_AROUND_NS, NULL);
 	return store_writer_append(w, FRAME_EVENT, 1, event->time_ns, bytes.data, bytes.len, err);
 }
 

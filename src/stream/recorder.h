@@ -75,5 +75,6 @@ struct recorder_options {
  * -EWOULDBLOCK: another recorder holds the store. */
 int recorder_run(const struct recorder_options *options, struct err *err);
 
-/* Append an event of any source as FRAME_EVENT. */
+/* Append an event of any source as FRAME_EVENT. A critical one pins the segments around it against
+ * retention. */
 int recorder_put_event(struct store_writer *w, const struct rec_event *event, struct err *err);

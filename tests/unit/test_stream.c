@@ -113,6 +113,39 @@ TEST(events_and_times_outside)
 	stream_close(s);
 }
 
+TEST(a_critical_event_outlives_retention)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct store_options options = { .max_age_ns = 120 * NS_PER_S };
+	struct rec_event e = { .source = EVENT_NET,
+			       .severity = EVENT_CRIT,
+			       .count = 1,
+			       .id = "net-driver-reset",
+			       .text = "five" };
+	struct stream *s;
+	struct err err;
+	unsigned n = 0;
+
+	fixture_open(&f, &options);
+	for (int i = 0; i < 600; i++) {
+		fixture_second(&f);
+		if (i == 200) {
+			e.time_ns = e.end_ns = f.clock.real_ns - NS_PER_S;
+			CHECK_EQ(recorder_put_event(f.w, &e, &err), 0);
+		}
+	}
+	fixture_close(&f);
+	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
+	struct frame frame;
+	CHECK_EQ(store_reader_seek(stream_store(s), 0, T0 + 400 * NS_PER_S, FRAME_BIT(FRAME_EVENT),
+				   &err),
+		 0);
+	while (store_reader_next(stream_store(s), &frame, &err) == 1)
+		n++;
+	CHECK_EQ(n, 3 * 60 + 1); /* the segments of 120, 180 and 240 s */
+	stream_close(s);
+}
+
 /* Flip a byte in the n-th key frame of the only segment. */
 static void damage_key(const struct fixture *f, unsigned which)
 {
