@@ -66,25 +66,26 @@ int task_iter(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	rec.pid = BPF_CORE_READ(task, pid);
-	rec.tgid = BPF_CORE_READ(task, tgid);
-	rec.ppid = BPF_CORE_READ(task, real_parent, tgid);
-	rec.flags = BPF_CORE_READ(task, flags);
+	/* the verifier knows the task: plain loads, no helper call per field */
+	rec.pid = task->pid;
+	rec.tgid = task->tgid;
+	rec.ppid = task->real_parent->tgid;
+	rec.flags = task->flags;
 	if (bpf_core_field_exists(task->thread_info.cpu))
-		rec.cpu = BPF_CORE_READ(task, thread_info.cpu);
+		rec.cpu = task->thread_info.cpu;
 	else
 		rec.cpu = BPF_CORE_READ((struct task_struct___before_5_16 *)task, cpu);
 	if (bpf_core_field_exists(task->__state))
-		rec.state = BPF_CORE_READ(task, __state);
+		rec.state = task->__state;
 	else
 		rec.state = (__u32)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
-	rec.state |= BPF_CORE_READ(task, exit_state);
-	rec.start_ns = BPF_CORE_READ(task, start_boottime);
-	rec.utime_ns = BPF_CORE_READ(task, utime);
-	rec.stime_ns = BPF_CORE_READ(task, stime);
-	rec.run_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	rec.state |= task->exit_state;
+	rec.start_ns = task->start_boottime;
+	rec.utime_ns = task->utime;
+	rec.stime_ns = task->stime;
+	rec.run_ns = task->se.sum_exec_runtime;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
-		rec.delay_ns = BPF_CORE_READ(task, sched_info.run_delay);
+		rec.delay_ns = task->sched_info.run_delay;
 	else
 		rec.delay_ns = ~0ull;
 	bpf_core_read(rec.comm, sizeof(rec.comm), &task->comm);
