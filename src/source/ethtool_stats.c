@@ -34,6 +34,7 @@ bool ethtool_stat_matters(const char *name)
 		"*_tx_missed_tx",
 		"*_tx_lost_interrupt",
 		"tx_hang*",
+		"*tx_timeouts",
 		"tx*_recover",
 		"link_down_events_phy",
 		"*reset_count",
@@ -56,15 +57,18 @@ static int ethtool_call(int socket, const char *name, void *data)
 
 static size_t ethtool_count(int socket, const char *name)
 {
-	struct {
+	/* the answer's one number lies behind the struct */
+	union {
 		struct ethtool_sset_info info;
-		uint32_t len;
-	} request = { .info = { .cmd = ETHTOOL_GSSET_INFO,
-				.sset_mask = UINT64_C(1) << ETH_SS_STATS } };
+		uint32_t words[sizeof(struct ethtool_sset_info) / sizeof(uint32_t) + 1];
+	} request = { .words = { 0 } };
+	uint32_t *len = &request.words[sizeof(struct ethtool_sset_info) / sizeof(uint32_t)];
 
+	request.info.cmd = ETHTOOL_GSSET_INFO;
+	request.info.sset_mask = UINT64_C(1) << ETH_SS_STATS;
 	if (ethtool_call(socket, name, &request) < 0 || !request.info.sset_mask)
 		return 0;
-	return request.len <= NET_COUNTERS_MOST_STATS ? request.len : 0;
+	return *len <= NET_COUNTERS_MOST_STATS ? *len : 0;
 }
 
 void ethtool_stats_open(int socket, struct net_device *d)
