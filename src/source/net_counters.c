@@ -215,8 +215,9 @@ int net_counters_open(struct net_counters *n, const struct root *root, struct er
 	struct net_find find = { .n = n };
 
 	*n = (struct net_counters){ .root = root, .socket = -1, .net_dev = { .fd = -1 } };
+	/* any family takes the ioctl; the recorder's unit allows only this one */
 	if (root->live)
-		n->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		n->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	(void)reread_open(&n->net_dev, root, "proc/net/dev", NULL);
 	(void)root_read(root, "proc/interrupts", ROOT_FILE_CAP, &interrupts, NULL);
 	find.interrupts = buf_str(&interrupts);
