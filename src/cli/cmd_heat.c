@@ -12,6 +12,8 @@
 #include "view_flame.h"
 #include "view_heat.h"
 
+#define HEAT_CORES_NS (3600 * NS_PER_S)
+
 struct heat_options {
 	struct profile_window_options window;
 	bool cores, svg;
@@ -21,7 +23,8 @@ struct heat_options {
 static const struct option options[] = {
 	PROFILE_WINDOW_OPTIONS(heat_options, window),
 	OPTION(heat_options, cores, "cores", 0, OPTION_FLAG, NULL,
-	       "cores by seconds instead of seconds by their parts"),
+	       "cores by seconds instead of seconds by their parts; in JSON (\"cores\") beside "
+	       "them, up to an hour also without this"),
 	OPTION(heat_options, svg, "svg", 0, OPTION_FLAG, NULL, "both maps as a picture"),
 	OPTION(heat_options, select, "select", 0, OPTION_TEXT, "FROM,TO",
 	       "print the flame command for that range (times, or +SECONDS from the start)"),
@@ -91,7 +94,10 @@ static int heat_read(const struct heat_options *o, struct stream *s, uint64_t fr
 		if (r == 0)
 			r = heat_build_samples(&p, from_s, to_s, ret);
 	} else {
-		r = profile_read_heat(stream_store(s), from_ns, to_ns, &footer, err);
+		/* cores one by one are many numbers: for the map that shows them, and for an hour
+		 */
+		bool cores = o->cores || o->svg || to_ns - from_ns <= HEAT_CORES_NS;
+		r = profile_read_heat(stream_store(s), from_ns, to_ns, cores, &footer, err);
 		if (r == 0)
 			r = heat_build(&footer, from_s, to_s, ret);
 		profile_footer_free(&footer);

@@ -105,6 +105,8 @@ int heat_build(const struct profile_footer *f, uint64_t from_s, uint64_t to_s, s
 			add(&h, s->second, row, s->rows[row]);
 	}
 	fill_cores(&h, f);
+	h.lost += f->lost;
+	h.missing += f->missing;
 	*ret = h;
 	return 0;
 }

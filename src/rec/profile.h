@@ -51,9 +51,10 @@ struct profile_module {
 struct profile_frame {
 	uint32_t symbol; /* string; 0 = unknown, then module + address is all there is */
 	uint32_t module; /* 0 = unknown */
-	/* User: ELF virtual address in the module. Kernel: address. The recorder stores the
-	 * function's start when the symbol is known (so that samples share frames) and the exact
-	 * address otherwise; importers store the instruction as it was printed. */
+	/* User: ELF virtual address in the module. Kernel: address. The recorder stores
+	 * no address when the symbol is known (so that samples share frames), else the start of the
+	 * function by its unwind entry, or the exact address; importers store the instruction as it
+	 * was printed. */
 	uint64_t address;
 	uint32_t symbol_offset; /* bytes behind the symbol's start, 0 when unknown */
 	uint8_t kind;           /* enum profile_frame_kind */

@@ -8,6 +8,7 @@ void profile_footer_clear(struct profile_footer *f)
 {
 	f->heat.len = 0;
 	f->cores.len = 0;
+	f->lost = f->missing = 0;
 }
 
 void profile_footer_free(struct profile_footer *f)
@@ -85,8 +86,14 @@ int profile_footer_decode_heat(const void *bytes, size_t len, struct profile_foo
 
 void profile_footer_encode_cores(struct buf *out, const struct profile_footer *f)
 {
-	uint64_t last = 0, last_expected = 0;
+	uint64_t last = 0, last_expected = 0, lost = 0, missing = 0;
 
+	for (size_t i = 0; i < f->cores.len; i++) {
+		lost += f->cores.items[i].lost;
+		missing += f->cores.items[i].missing;
+	}
+	wire_put_u64(out, lost);
+	wire_put_u64(out, missing);
 	wire_put_u64(out, f->cores.len);
 	for (size_t i = 0; i < f->cores.len; i++) {
 		const struct profile_core_second *c = &f->cores.items[i];
@@ -101,15 +108,21 @@ void profile_footer_encode_cores(struct buf *out, const struct profile_footer *f
 	}
 }
 
-int profile_footer_decode_cores(const void *bytes, size_t len, struct profile_footer *f)
+int profile_footer_decode_cores(const void *bytes, size_t len, bool totals_only,
+				struct profile_footer *f)
 {
 	struct wire_reader r;
 	uint64_t last = 0, last_expected = 0;
 
 	wire_open(&r, bytes, len);
-	uint64_t n = wire_get_u64(&r);
+	uint64_t lost = wire_get_u64(&r), missing = wire_get_u64(&r), n = wire_get_u64(&r);
 	if (n > len)
 		return -EBADMSG;
+	if (totals_only) {
+		f->lost += lost;
+		f->missing += missing;
+		return r.failed ? -EBADMSG : 0;
+	}
 	for (; n && !r.failed; n--) {
 		last += (uint64_t)wire_get_i64(&r);
 		struct profile_core_second c = { .second = last };

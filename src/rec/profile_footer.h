@@ -2,6 +2,7 @@
  * so that the heat map of a day reads no samples. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct profile_core_second {
 struct profile_footer {
 	VEC(struct profile_heat_second) heat;
 	VEC(struct profile_core_second) cores;
+	/* of segments whose cores were not decoded one by one */
+	uint64_t lost, missing;
 };
 
 void profile_footer_clear(struct profile_footer *f); /* keeps the memory */
@@ -40,4 +43,6 @@ void profile_footer_encode_heat(struct buf *out, const struct profile_footer *f)
 void profile_footer_encode_cores(struct buf *out, const struct profile_footer *f);
 /* Append; -EBADMSG when the bytes are none. */
 int profile_footer_decode_heat(const void *bytes, size_t len, struct profile_footer *f);
-int profile_footer_decode_cores(const void *bytes, size_t len, struct profile_footer *f);
+/* totals_only: only lost and missing of the whole segment, which is much cheaper. */
+int profile_footer_decode_cores(const void *bytes, size_t len, bool totals_only,
+				struct profile_footer *f);

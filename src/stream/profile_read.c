@@ -162,6 +162,7 @@ int profile_read_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns
 struct heat_walk {
 	struct store_reader *reader;
 	struct profile_footer *out;
+	bool cores;
 	VEC(struct store_footer) open; /* segments whose frames have to be read */
 };
 
@@ -175,7 +176,8 @@ static int heat_footer(void *arg, const struct store_footer *f)
 		if (heat)
 			(void)profile_footer_decode_heat(heat->bytes, heat->len, walk->out);
 		if (cores)
-			(void)profile_footer_decode_cores(cores->bytes, cores->len, walk->out);
+			(void)profile_footer_decode_cores(cores->bytes, cores->len, !walk->cores,
+							  walk->out);
 		return 0;
 	}
 	return vec_push(&walk->open, *f) ? 0 : -ENOMEM;
@@ -233,11 +235,26 @@ static int compare_cores(const void *a_, const void *b_)
 	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
 }
 
+/* Segments come in time order, so that this is nearly always true. */
+static bool heat_in_order(const struct profile_footer *f)
+{
+	for (size_t i = 1; i < f->heat.len; i++)
+		if (f->heat.items[i].second < f->heat.items[i - 1].second)
+			return false;
+	for (size_t i = 1; i < f->cores.len; i++)
+		if (compare_cores(&f->cores.items[i - 1], &f->cores.items[i]) > 0)
+			return false;
+	return true;
+}
+
 static void merge_heat(struct profile_footer *f, uint64_t from_s, uint64_t to_s)
 {
 	size_t kept = 0;
 
-	vec_sort(&f->heat, compare_heat);
+	if (!heat_in_order(f)) {
+		vec_sort(&f->heat, compare_heat);
+		vec_sort(&f->cores, compare_cores);
+	}
 	for (size_t i = 0; i < f->heat.len; i++) {
 		const struct profile_heat_second *h = &f->heat.items[i];
 		if (h->second < from_s || h->second >= to_s)
@@ -249,7 +266,6 @@ static void merge_heat(struct profile_footer *f, uint64_t from_s, uint64_t to_s)
 			f->heat.items[kept++] = *h;
 	}
 	f->heat.len = kept;
-	vec_sort(&f->cores, compare_cores);
 	kept = 0;
 	for (size_t i = 0; i < f->cores.len; i++) {
 		const struct profile_core_second *c = &f->cores.items[i];
@@ -268,10 +284,10 @@ static void merge_heat(struct profile_footer *f, uint64_t from_s, uint64_t to_s)
 	f->cores.len = kept;
 }
 
-int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, bool cores,
 		      struct profile_footer *out, struct err *err)
 {
-	struct heat_walk walk = { .reader = r, .out = out };
+	struct heat_walk walk = { .reader = r, .out = out, .cores = cores };
 	uint64_t end_ns =
 		to_ns > UINT64_MAX - WRITTEN_LATER_NS ? UINT64_MAX : to_ns + WRITTEN_LATER_NS;
 	int code = store_reader_footers(r, from_ns, end_ns, heat_footer, &walk, err);

@@ -11,8 +11,9 @@
 int profile_read_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct profile *out, struct err *err);
 /* Heat-map rows and per-core accounts of [from, to): from footers alone where segments are sealed.
- * Seconds are in order, each once. */
-int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+ * Seconds are in order, each once. Without `cores`, sealed segments give only their totals of lost
+ * and missing ticks. */
+int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, bool cores,
 		      struct profile_footer *out, struct err *err);
 /* C++ and Rust names of all frames, in place of the linker's. */
 void profile_demangle(struct profile *p);

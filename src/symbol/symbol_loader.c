@@ -33,6 +33,7 @@ void symbol_image_free(struct symbol_image *image)
 	if (!image)
 		return;
 	symtab_free(&image->table);
+	eh_ranges_free(&image->unnamed);
 	vec_free(&image->loads);
 	free(image);
 }
@@ -45,6 +46,20 @@ void symbol_job_free(struct symbol_job *job)
 	buf_free(&job->maps_text);
 	symtab_free(&job->jit);
 	free(job);
+}
+
+static void read_unnamed(const struct elf_image *elf, struct symbol_image *image)
+{
+	const struct elf_section *header = elf_image_section(elf, ".eh_frame_hdr");
+	const struct elf_section *frame = elf_image_section(elf, ".eh_frame");
+	AUTO_FREE void *header_bytes = NULL;
+	AUTO_FREE void *frame_bytes = NULL;
+
+	if (header && frame &&
+	    elf_image_read(elf, header->offset, header->size, &header_bytes) == 0 &&
+	    elf_image_read(elf, frame->offset, frame->size, &frame_bytes) == 0)
+		eh_ranges_parse(header_bytes, header->size, header->address, frame_bytes,
+				frame->size, frame->address, &image->unnamed);
 }
 
 int symbol_image_read(const struct elf_source *source, struct symbol_image **ret, struct err *err)
@@ -71,6 +86,8 @@ int symbol_image_read(const struct elf_source *source, struct symbol_image **ret
 	     elf_image_section(&elf, ".gopclntab") || elf_image_section(&elf, ".note.go.buildid")))
 		go_symbols_add(&elf, &image->table, &image->table);
 	image->full = has_symtab;
+	if (!has_symtab)
+		read_unnamed(&elf, image);
 	symtab_finish(&image->table);
 	image->loads.items = elf.loads.items;
 	image->loads.len = elf.loads.len;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "eh_ranges.h"
 #include "elf_image.h"
 #include "err.h"
 #include "root.h"
@@ -16,6 +17,7 @@
 /* Symbols of one file. Immutable once a job has delivered it; freed by its last owner. */
 struct symbol_image {
 	struct symtab table;
+	struct eh_ranges unnamed; /* functions by their unwind entries, where .symtab is gone */
 	VEC(struct elf_segment) loads;
 	uint8_t build_id[20];
 	uint8_t build_id_len;

@@ -361,7 +361,8 @@ static void take_file(struct symbolizer *s, struct symbol_job *job)
 		return;
 	file->image = job->image;
 	job->image = NULL;
-	s->bytes += symtab_bytes(&file->image->table);
+	s->bytes += symtab_bytes(&file->image->table) +
+		    file->image->unnamed.list.cap * sizeof(struct eh_range);
 	memcpy(file->build_id, file->image->build_id, sizeof(file->build_id));
 	file->build_id_len = file->image->build_id_len;
 }
@@ -472,7 +473,7 @@ static uint32_t file_frame(struct symbolizer *s, struct symbol_file *file, uint6
 	if (entry)
 		frame.symbol =
 			profile_add_text(s->profile, symtab_name(&file->image->table, entry));
-	else
+	else if (!file->image || !eh_ranges_find(&file->image->unnamed, address, &frame.address))
 		frame.address = address;
 	return profile_add_frame(s->profile, &frame);
 }

@@ -88,7 +88,7 @@ static int heat_from_footers(struct api *api, const struct api_window *w, uint64
 
 	if (r < 0)
 		return r;
-	r = profile_read_heat(reader, w->from_ns, w->to_ns, &footer, err);
+	r = profile_read_heat(reader, w->from_ns, w->to_ns, false, &footer, err);
 	api_reader_close(api, reader);
 	if (r == -ENODATA) {
 		unknowns_add(unknown, "profile", "%s", err->text);

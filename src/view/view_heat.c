@@ -170,6 +170,31 @@ void view_heat_svg(struct buf *out, const struct heat *h)
 	buf_add_str(out, "</svg>\n");
 }
 
+/* A day has millions of numbers, most of one digit: each array is one piece of text. */
+static void json_counts(struct json *j, const uint32_t *counts, size_t n)
+{
+	char text[PROFILE_HEAT_ROWS * 11 + 2], digits[10];
+	size_t len = 0;
+
+	if (n > PROFILE_HEAT_ROWS)
+		n = PROFILE_HEAT_ROWS;
+	text[len++] = '[';
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+		uint32_t value = counts[i];
+		do {
+			digits[k++] = (char)('0' + value % 10);
+			value /= 10;
+		} while (value);
+		if (i)
+			text[len++] = ',';
+		while (k > 0)
+			text[len++] = digits[--k];
+	}
+	text[len++] = ']';
+	json_raw(j, NULL, text, len);
+}
+
 void view_heat_json(struct json *j, const struct heat *h)
 {
 	json_u64(j, "start_ns", h->start_s * NS_PER_S);
@@ -180,12 +205,8 @@ void view_heat_json(struct json *j, const struct heat *h)
 	json_u64(j, "lost", h->lost);
 	json_u64(j, "missing_ticks", h->missing);
 	json_array(j, "counts");
-	for (size_t second = 0; second < h->seconds; second++) {
-		json_array(j, NULL);
-		for (unsigned row = 0; row < h->rows; row++)
-			json_u64(j, NULL, h->counts[second * h->rows + row]);
-		json_end_array(j);
-	}
+	for (size_t second = 0; second < h->seconds; second++)
+		json_counts(j, &h->counts[second * h->rows], h->rows);
 	json_end_array(j);
 	json_array(j, "cores");
 	for (size_t core = 0; core < h->n_cores; core++) {

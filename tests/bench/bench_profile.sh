@@ -33,17 +33,17 @@ PY
 
 # 1. cost and size, all recorders side by side on one mixed load: both cores full, processes that come and go
 mixed() {
-	"$build/tests/kernel/profile-load" mix 34 &
+	"$build/tests/kernel/profile-load" mix 66 &
 	while :; do find /usr/share/doc -name 'c*' | sort | tail -1; sed -n 1p /etc/hostname; python3 -c 'print(sum(range(200000)))'; done >/dev/null 2>&1 &
 	loop=$!
 	wait %1
 	kill $loop
 }
 mixed &
-run ours "$build/zscope" record --store "$dir/with" --for 30s &
-run ticks "$build/zscope" record --no-profile --store "$dir/without" --for 30s &
-run perf perf record -q -F 97 -g -a -o "$dir/perf.data" sleep 30
-sleep 4
+run ours "$build/zscope" record --store "$dir/with" --for 60s &
+run ticks "$build/zscope" record --no-profile --store "$dir/without" --for 60s &
+run perf perf record -q -F 97 -g -a -o "$dir/perf.data" sleep 60
+sleep 5
 kill $(jobs -p) 2>/dev/null
 wait 2>/dev/null
 "$build/zscope" flame --store "$dir/with" --json >"$dir/flame.json"
@@ -51,7 +51,7 @@ read -r samples lost < <(python3 -c "import json; d = json.load(open('$dir/flame
 peer_samples=$(perf report -i "$dir/perf.data" --stdio -F sample -g none 2>/dev/null | awk '/^# Samples/ { print $3 }' | head -1 | sed 's/K/*1000/' | python3 -c 'print(eval(input()))')
 bytes() { find "$1" -name '*.seg' -printf '%s\n' | awk '{ s += $1 } END { print s + 0 }'; }
 profile_bytes=$(($(bytes "$dir/with") - $(bytes "$dir/without")))
-line "cpu of the recorder's profile part, s in 30 s" "$(python3 -c "print(max($(best ours 2) - $(best ticks 2), 0.0001))")" "$(best perf 2)" 0.3333
+line "cpu of the recorder's profile part, s in 60 s" "$(python3 -c "print(max($(best ours 2) - $(best ticks 2), 0.0001))")" "$(best perf 2)" 0.3333
 line "bytes a sample" "$(python3 -c "print($profile_bytes / $samples)")" "$(python3 -c "print($(stat -c %s "$dir/perf.data") / $peer_samples)")" "$(python3 -c "print(8 / ($(stat -c %s "$dir/perf.data") / $peer_samples))")"
 line "lost samples with all cores busy" "$lost" 1 0
 

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		for (uint32_t s = p.samples.items[i].stack; s; s = p.stacks.items[s].parent)
 			profile_frame_where(&p, p.stacks.items[s].frame, name, sizeof(name));
 	profile_footer_decode_heat(bytes, len, &f);
-	profile_footer_decode_cores(bytes, len, &f);
+	profile_footer_decode_cores(bytes, len, false, &f);
 	profile_footer_free(&f);
 	profile_decoder_free(&d);
 	return 0;

@@ -191,7 +191,9 @@ TEST(footer_round_trip)
 	profile_footer_encode_heat(&heat, &f);
 	profile_footer_encode_cores(&cores, &f);
 	CHECK_EQ(profile_footer_decode_heat(heat.data, heat.len, &g), 0);
-	CHECK_EQ(profile_footer_decode_cores(cores.data, cores.len, &g), 0);
+	CHECK_EQ(profile_footer_decode_cores(cores.data, cores.len, false, &g), 0);
+	CHECK_EQ(profile_footer_decode_cores(cores.data, cores.len, true, &g), 0);
+	CHECK(g.lost == 2 && g.missing == 9);
 	CHECK_EQ(g.heat.len, f.heat.len);
 	CHECK(memcmp(g.heat.items, f.heat.items, f.heat.len * sizeof(*f.heat.items)) == 0);
 	CHECK(g.cores.len == 2 && g.cores.items[0].missing == 9 && g.cores.items[1].busy == 97);

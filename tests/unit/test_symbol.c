@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "eh_ranges.h"
 #include "elf_image.h"
 #include "fake_root.h"
 #include "idle_name.h"
@@ -80,6 +81,50 @@ TEST(an_elf_file_with_symtab)
 	}
 	CHECK(found);
 	symbol_image_free(image);
+	close(fd);
+}
+
+/* Unwind entries agree with the symbols of the same file. */
+TEST(functions_of_a_stripped_file)
+{
+	struct elf_source source;
+	struct elf_image elf;
+	struct symtab symbols = { 0 };
+	struct eh_ranges ranges = { 0 };
+	void *header = NULL, *frame = NULL;
+	uint64_t start = 0;
+	bool checked = false;
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	CHECK_EQ(elf_source_of_fd(fd, &source, NULL), 0);
+	CHECK_EQ(elf_image_open(&source, &elf, NULL), 0);
+	const struct elf_section *h = elf_image_section(&elf, ".eh_frame_hdr");
+	const struct elf_section *f = elf_image_section(&elf, ".eh_frame");
+	CHECK(h && f && elf_image_read(&elf, h->offset, h->size, &header) == 0 &&
+	      elf_image_read(&elf, f->offset, f->size, &frame) == 0);
+	CHECK(eh_ranges_parse(header, h->size, h->address, frame, f->size, f->address, &ranges) >
+	      10);
+	elf_image_symbols(&elf, &symbols);
+	symtab_finish(&symbols);
+	for (size_t i = 0; i < symbols.entries.len; i++) {
+		const struct symtab_entry *e = &symbols.entries.items[i];
+		if (strcmp(symtab_name(&symbols, e), "function_of_this_test") != 0)
+			continue;
+		checked = eh_ranges_find(&ranges, e->start + e->size - 1, &start) &&
+			  start == e->start;
+	}
+	CHECK(checked);
+	CHECK(!eh_ranges_find(&ranges, 1, &start));
+	for (size_t cut = 0; cut < 64; cut++) {
+		struct eh_ranges few = { 0 };
+		eh_ranges_parse(header, cut, h->address, frame, 10, f->address, &few);
+		CHECK_EQ(few.list.len, 0);
+	}
+	eh_ranges_free(&ranges);
+	symtab_free(&symbols);
+	free(header);
+	free(frame);
+	elf_image_close(&elf);
 	close(fd);
 }
 
