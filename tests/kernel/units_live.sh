@@ -111,7 +111,7 @@ inside /opt/zscope/zscope events --store /tmp/store --json >"$dir/out" 2>/dev/nu
 grep -q '"id":"unit-restart"' "$dir/out" || fail "no unit-restart event in the recording"
 grep -q '"id":"container-create"' "$dir/out" || fail "no container-create event in the recording"
 
-# D-Bus away or hanging, the engine hanging: named, partial, bounded, right status
+# D-Bus away or hanging, the engine hanging: named, partial, bounded, right status (no unit is enabled, so that nothing else is found)
 hang='import socket,sys,time
 for p in sys.argv[1:]:
     import os
@@ -120,7 +120,7 @@ print("ready",flush=True); time.sleep(60)'
 for bad in absent hanging; do
 	began=$(date +%s%N)
 	if [ $bad = absent ]; then
-		inside unshare -m sh -c 'mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && mount -t tmpfs t /run/dbus &&
+		inside unshare -m sh -c 'mount -t tmpfs t /etc/systemd/system && mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && mount -t tmpfs t /run/dbus &&
 			DOCKER_HOST=unix:///nonexistent /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
 	else
 		# python is not in the tree: the sockets are made outside and bound in
@@ -128,7 +128,7 @@ for bad in absent hanging; do
 		python3 -c "$hang" "$dir/root/opt/hang/private" "$dir/root/opt/hang/bus" "$dir/root/opt/hang/docker" >/dev/null &
 		holder=$!
 		sleep 0.5
-		inside unshare -m sh -c 'mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && touch /run/systemd/private &&
+		inside unshare -m sh -c 'mount -t tmpfs t /etc/systemd/system && mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && touch /run/systemd/private &&
 			mount --bind /opt/hang/private /run/systemd/private &&
 			DOCKER_HOST=unix:///opt/hang/docker /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
 	fi
