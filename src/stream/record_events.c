@@ -172,6 +172,8 @@ static void events_open_sources(struct events_state *s, int kmsg_fd)
 	}
 	if (net_counters_open(&s->net, s->root, &err) < 0)
 		events_miss(s, err.text);
+	else if (s->root->live && s->net.socket < 0)
+		events_miss(s, "ethtool statistics: no socket");
 	if (xmit_timeout_open(&s->xmit, s->root, &err) < 0)
 		events_miss(s, err.text);
 	if (kthread_wait_open(&s->kthreads, s->root, &err) < 0)
