@@ -76,10 +76,14 @@ int diagnosis_make(const struct facts *facts, const struct thresholds *t, struct
 		return err_set(err, r, "joining the findings: %s", strerror(-r));
 	}
 	ret->healthy = !ret->chains.ranked.len;
-	if (ret->healthy)
-		ret->title = findings_text(
-			&ret->findings, "healthy: nothing wrong in %s",
-			*ret->looked_at ? ret->looked_at : "what could be read, which is nothing");
+	ret->blind = ret->healthy && !*ret->looked_at;
+	if (ret->blind)
+		ret->id = "unknown";
+	if (ret->blind)
+		ret->title = "could not tell: nothing could be read";
+	else if (ret->healthy)
+		ret->title = findings_text(&ret->findings, "healthy: nothing wrong in %s",
+					   ret->looked_at);
 	else
 		diagnosis_verdict(ret);
 	plan_make(facts, ret);

@@ -31,6 +31,7 @@ struct diagnosis {
 	/* The verdict. title is never NULL; confidence 0 and culprit_kind "none" when the node is
 	 * healthy. */
 	bool healthy;
+	bool blind; /* nothing was looked at: no finding, but no clean bill either */
 	const char *id, *title;
 	double confidence;
 	const char *culprit_kind, *culprit_name; /* unit, container, process, cgroup, host, none */

@@ -181,7 +181,7 @@ static void why_print(struct invocation *in, const struct collected *c, const st
 	text_copy(envelope.kernel, sizeof(envelope.kernel), c->kernel);
 	json_init(&j, &out);
 	json_object(&j, NULL);
-	envelope_json(&j, &envelope, "why", in->now_ns);
+	envelope_json(&j, &envelope, "why", c->facts.to_ns);
 	json_time(&j, "from", c->facts.from_ns);
 	json_time(&j, "to", c->facts.to_ns);
 	view_why_json(&j, d);
@@ -204,6 +204,11 @@ static void why_save_plan(struct invocation *in, const struct diagnosis *d)
 	if (plan_file_save(o->state ? o->state : STATE_DEFAULT, &root, m, d, in->now_ns, &err) < 0)
 		fprintf(stderr, "zscope why: the plan is not kept for 'zscope fix': %s\n",
 			err.text);
+}
+
+static int why_status(const struct diagnosis *d)
+{
+	return d->blind ? STATUS_UNKNOWN : d->healthy ? STATUS_OK : STATUS_FINDING;
 }
 
 static int why_answer(struct invocation *in, const char *store, bool live, struct err *err)
@@ -232,7 +237,36 @@ static int why_answer(struct invocation *in, const char *store, bool live, struc
 	if (live)
 		why_save_plan(in, &d);
 	why_print(in, &c, &d);
-	return d.healthy ? STATUS_OK : STATUS_FINDING;
+	return why_status(&d);
+}
+
+/* Two readings a second apart: less than a stretch, but all that there is. */
+static int why_captured(struct invocation *in, struct err *err)
+{
+	AUTO_COLLECTED struct collected c = { 0 };
+	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+	AUTO_ROOT struct root root = { .fd = -1 };
+	AUTO_BUF struct buf text = { 0 };
+	struct thresholds t = thresholds_default;
+	struct envelope envelope;
+
+	int r = root_open(in->common.root, &root, err);
+	if (r == 0)
+		r = collect_captured(&root, &c, err);
+	if (r < 0)
+		return r;
+	envelope_read(&root, &envelope);
+	text_copy(c.host, sizeof(c.host), envelope.host);
+	text_copy(c.kernel, sizeof(c.kernel), envelope.kernel);
+	sscanf(c.kernel, "%u.%u", &c.facts.kernel_major, &c.facts.kernel_minor);
+	t.saturated_least_ns = MIN_OF(t.saturated_least_ns, c.facts.to_ns - c.facts.from_ns);
+	r = diagnosis_make(&c.facts, &t, &d, err);
+	if (r < 0)
+		return r;
+	vec_foreach (&c.unknown.list, u)
+		unknowns_add(&d.unknown, u->what, "%s", u->why);
+	why_print(in, &c, &d);
+	return why_status(&d);
 }
 
 static int why_run(struct invocation *in, struct err *err)
@@ -241,6 +275,10 @@ static int why_run(struct invocation *in, struct err *err)
 	const struct common *c = &in->common;
 	bool recorded = c->store || c->at.set || c->from.set || c->to.set || o->event;
 
+	if (c->root && strcmp(c->root, "/") != 0)
+		return recorded || o->watch.set
+			       ? err_set(err, -EINVAL, "--root is for a captured host, alone")
+			       : why_captured(in, err);
 	if (recorded && o->watch.set)
 		return err_set(err, -EINVAL,
 			       "--watch is for now, --at, --from, --to, --event and --store for a "
@@ -270,9 +308,9 @@ const struct command cmd_why = {
 		       "not be read is listed under unknown and never guessed.\n\nExit status 1 "
 		       "when there is a verdict, 0 when the "
 		       "node is healthy. The plan is kept for 'zscope fix'.",
-	.examples =
-		"zscope why\nzscope why --watch 10s --json\nzscope why --at 03:12:07 --for 30s\n",
-	.common = COMMON_JSON | COMMON_STORE | COMMON_WINDOW,
+	.examples = "zscope why\nzscope why --watch 10s --json\nzscope why --at 03:12:07 --for "
+		    "30s\nzscope why --root host.tar.zst\n",
+	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE | COMMON_WINDOW,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct why_options),

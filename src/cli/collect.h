@@ -27,6 +27,9 @@ struct collect_window {
 int collect_facts(const struct collect_window *w, struct collected *ret, struct err *err);
 void collected_free(struct collected *c);
 
+/* A captured host (`zscope capture`): what its two readings show. */
+int collect_captured(const struct root *root, struct collected *c, struct err *err);
+
 /* One kind each; they set their bits in facts.have. */
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_profile(const struct collect_window *w, struct collected *c, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "captured.h"
 #include "collect.h"
 #include "collect_span.h"
 #include "offer.h"
@@ -267,6 +268,36 @@ static void finish_means(const struct sums *s, struct facts *f)
 		f->have |= FACT_QUOTA | (s->spans.tasks_known ? FACT_TASKS : 0);
 }
 
+static int finish(struct sums *s, struct collected *c)
+{
+	int r = finish_spans(s, c);
+	if (r >= 0)
+		r = finish_quotas(s, c);
+	finish_means(s, &c->facts);
+	return r;
+}
+
+int collect_captured(const struct root *root, struct collected *c, struct err *err)
+{
+	__attribute__((cleanup(sums_free))) struct sums s = { 0 };
+	AUTO_RATES struct rates rates = { 0 };
+	AUTO_TICK struct tick before = { 0 }, after = { 0 };
+	const struct tick_source_options options = { .thorough = true };
+	struct offer offer;
+
+	int r = captured_pair(root, &options, NS_PER_S, &before, &after, &offer, &c->unknown, err);
+	if (r < 0)
+		return r;
+	c->facts.from_ns = r ? before.real_ns : after.real_ns;
+	c->facts.to_ns = after.real_ns;
+	add_cgroups(&s, &after, &c->facts);
+	if (r && rates_compute(&before, &after, &rates) == 0)
+		r = add_pair(&s, c, &after, &rates);
+	if (r >= 0)
+		r = finish(&s, c);
+	return r < 0 ? err_set(err, r, "%s: %s", root->path, strerror(-r)) : 0;
+}
+
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err)
 {
 	__attribute__((cleanup(sums_free))) struct sums s = { 0 };
@@ -290,13 +321,10 @@ int collect_ticks(const struct collect_window *w, struct collected *c, struct er
 	}
 	tick_free(&before);
 	if (r >= 0)
-		r = finish_spans(&s, c);
-	if (r >= 0)
-		r = finish_quotas(&s, c);
+		r = finish(&s, c);
 	if (r < 0)
 		return err && err->code == r
 			       ? r
 			       : err_set(err, r, "reading the ticks: %s", strerror(-r));
-	finish_means(&s, &c->facts);
 	return 0;
 }

@@ -212,7 +212,7 @@ void view_plan_text(FILE *out, const struct terminal *term, const struct diagnos
 
 void view_why_text(FILE *out, const struct terminal *term, const struct diagnosis *d)
 {
-	enum term_color color = d->healthy ? TERM_GREEN : TERM_RED;
+	enum term_color color = d->blind ? TERM_YELLOW : d->healthy ? TERM_GREEN : TERM_RED;
 
 	fprintf(out, "%sVERDICT%s  ", terminal_on(term, color), terminal_off(term));
 	why_put(out, d->title);

@@ -54,6 +54,8 @@ for host in v1-96 v2 hybrid container hostile broken empty; do
 	compare "check-$host.json" "$zscope" check --json --root "$host"
 	compare "cores-$host.txt" "$zscope" cores --root "$host"
 	compare "cores-$host.json" "$zscope" cores --json --root "$host"
+	compare "why-$host.txt" "$zscope" why --root "$host"
+	compare "why-$host.json" "$zscope" why --json --root "$host"
 done
 compare hot-v1-96.txt "$zscope" cores --hot --root v1-96
 compare hot-v1-96.json "$zscope" cores --hot --json --root v1-96

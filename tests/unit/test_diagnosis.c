@@ -59,6 +59,16 @@ TEST(a_healthy_host_has_no_verdict)
 	CHECK(strstr(d.title, "the profile") != NULL);
 }
 
+TEST(nothing_read_is_no_clean_bill)
+{
+	AUTO_FACTS struct facts f = { 0 };
+	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+
+	CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+	CHECK(d.blind);
+	CHECK_STR(d.id, "unknown");
+}
+
 TEST(a_symptom_without_cause_stays_a_symptom)
 {
 	AUTO_FACTS struct facts f = sick_host();
