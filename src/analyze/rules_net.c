@@ -1,15 +1,51 @@
 /* What broke the network: resets, and the core that starved the queue. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "rule.h"
 #include "timefmt.h"
+
+static const char *reset_title(struct findings *all, const struct fact_reset *r, unsigned times)
+{
+	char when[TIMEFMT_MAX];
+	const char *queue = r->queue >= 0 ? findings_text(all, ", queue %d", r->queue) : "";
+	const char *cause = r->cause ? findings_text(all, ": %s", r->cause) : "";
+	const char *often =
+		times > 1 ? findings_text(all, "%u times before it was watched, last ", times) : "";
+
+	return findings_text(all, "%s reset itself %sat %s%s%s%s", r->iface, often,
+			     timefmt_clock(when, r->time_ns), queue, cause,
+			     r->injected ? " (injected by the lab)" : "");
+}
+
+/* Resets of one NIC that lie before what was watched are one finding: nothing can be joined to them
+ * singly. */
+static unsigned reset_earlier(const struct facts *facts, const struct fact_reset *r,
+			      bool *ret_is_last)
+{
+	unsigned times = 0;
+
+	*ret_is_last = true;
+	vec_foreach (&facts->resets, o) {
+		if (o->time_ns >= facts->from_ns || strcmp(o->iface, r->iface) != 0 ||
+		    o->injected != r->injected)
+			continue;
+		times++;
+		if (o->time_ns > r->time_ns || (o->time_ns == r->time_ns && o > r))
+			*ret_is_last = false;
+	}
+	return times;
+}
 
 void judge_net_driver_reset(const struct facts *facts, const struct thresholds *t,
 			    struct findings *all)
 {
 	(void)t;
 	vec_foreach (&facts->resets, r) {
-		char when[TIMEFMT_MAX];
+		bool is_last;
+		unsigned times = reset_earlier(facts, r, &is_last);
+		if (r->time_ns < facts->from_ns && !is_last)
+			continue;
 		struct finding *f =
 			findings_add(all, "net-driver-reset",
 				     r->trusted ? PROOF_KERNEL : PROOF_CLAIMED, ROLE_SYMPTOM);
@@ -22,13 +58,7 @@ void judge_net_driver_reset(const struct facts *facts, const struct thresholds *
 		f->to_ns = r->time_ns;
 		f->injected = r->injected;
 		f->weight = r->loop ? 1 : 0.9;
-		f->title = findings_text(all, "%s reset itself at %s%s%s%s%s", r->iface,
-					 timefmt_clock(when, r->time_ns),
-					 r->queue >= 0 ? ", queue " : "",
-					 r->queue >= 0 ? findings_text(all, "%d", r->queue) : "",
-					 r->cause ? ": " : "", r->cause ? r->cause : "");
-		if (r->injected)
-			f->title = findings_text(all, "%s (injected by the lab)", f->title);
+		f->title = reset_title(all, r, r->time_ns < facts->from_ns ? times : 1);
 		finding_evidence(all, f, "kernel line", r->cause ? r->cause : "reset", NULL,
 				 findings_text(all, "zscope events --id net-driver-reset%s%s",
 					       r->event ? " --event " : "",

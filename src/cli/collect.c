@@ -90,6 +90,7 @@ static const struct {
 	{ "units", collect_units },
 	/* after the units: it names containers by what they told */
 	{ "census", collect_census },
+	{ "churn", collect_churn },
 	{ "events", collect_events },
 	{ "host", collect_host },
 };

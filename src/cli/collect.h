@@ -34,6 +34,7 @@ int collect_captured(const struct root *root, struct collected *c, struct err *e
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_profile(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_events(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_churn(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_units(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_census(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err);

@@ -14,6 +14,7 @@ enum { COLLECT_MOST_RESETS = 16, COLLECT_MOST_OOMS = 32 };
 
 struct collect_events {
 	struct collected *c;
+	uint64_t from_ns;
 	struct arena arena;
 	VEC(struct rec_event) resets; /* strings in the arena */
 };
@@ -61,6 +62,10 @@ static int collect_event(void *arg, const struct rec_event *e)
 {
 	struct collect_events *k = arg;
 	struct facts *f = &k->c->facts;
+
+	/* a ring that is read late brings events of long ago */
+	if (e->time_ns < k->from_ns)
+		return 0;
 
 	if (strcmp(e->id, "net-driver-reset") == 0 && k->resets.len < COLLECT_MOST_RESETS)
 		return keep_reset(k, e);
@@ -153,7 +158,7 @@ static void collect_log_rate(const struct collect_window *w, struct collected *c
 
 int collect_events(const struct collect_window *w, struct collected *c, struct err *err)
 {
-	struct collect_events k = { .c = c };
+	struct collect_events k = { .c = c, .from_ns = w->from_ns };
 
 	collect_log_rate(w, c);
 	int r = stream_each_event(w->stream, w->from_ns, w->to_ns, collect_event, &k, err);

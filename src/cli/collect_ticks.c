@@ -310,6 +310,9 @@ int collect_ticks(const struct collect_window *w, struct collected *c, struct er
 	while (r >= 0 && (r = stream_next(w->stream, &item, err)) > 0) {
 		if (!item.tick)
 			continue;
+		if (!paired && w->live)
+			c->facts.from_ns = item.tick->real_ns; /* what was watched; the log reaches
+								  further back */
 		add_cgroups(&s, item.tick, &c->facts);
 		if (paired && rates_compute(&before, item.tick, &rates) == 0)
 			r = add_pair(&s, c, item.tick, &rates);
