@@ -172,7 +172,7 @@ static const char *get_str(struct wire_reader *r, struct arena *strings)
 	size_t len;
 	const char *bytes = wire_get_bytes(r, &len);
 
-	return bytes && len ? arena_strndup(strings, bytes, len) : NULL;
+	return bytes && len && *bytes ? arena_strndup(strings, bytes, len) : NULL;
 }
 
 int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret)
