@@ -119,6 +119,7 @@ TEST(a_critical_event_outlives_retention)
 	struct store_options options = { .max_age_ns = 120 * NS_PER_S };
 	struct rec_event e = { .source = EVENT_NET,
 			       .severity = EVENT_CRIT,
+			       .trusted = true,
 			       .count = 1,
 			       .id = "net-driver-reset",
 			       .text = "five" };

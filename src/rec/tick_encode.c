@@ -1,0 +1,279 @@
+#include <errno.h>
+#include <string.h>
+
+#include "auto.h"
+#include "column_codec.h"
+#include "tick_codec.h"
+#include "tick_guess.h"
+#include "timefmt.h"
+#include "wire.h"
+
+/* Returns the hints for the column. */
+static const uint8_t *encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
+{
+	size_t size = b->desc->size, offset = b->desc->fields[f].offset;
+	const uint8_t *hints = b->key ? NULL : codec_guess(c, b, f);
+	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
+	const char *row = b->rows;
+
+	for (size_t i = 0; i < b->n_rows; i++, row += size) {
+		uint64_t value;
+		memcpy(&value, row + offset, sizeof(value));
+		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
+		bool known = row_knows(row, f);
+		c->values.items[i] = known ? column_zigzag(value - guess) : 0;
+		if (sum && known)
+			c->totals.items[i] += value;
+	}
+	return hints;
+}
+
+static void encode_balance(struct tick_codec *c, const struct block *b, size_t f)
+{
+	struct balance balance = codec_balance(b, f);
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		const char *row = b->rows + i * b->desc->size;
+		uint64_t value = tick_field_u64(row, balance.field);
+		c->values.items[i] = 0;
+		if (!row_knows(row, f))
+			continue;
+		c->values.items[i] =
+			column_zigzag(value - codec_predict_balance(c, b, &balance, i));
+		codec_learn_balance(c, b, &balance, i, value);
+	}
+}
+
+/* The string's number among those of the key and of this frame. */
+static uint64_t encode_string(struct tick_codec *c, const char *text)
+{
+	size_t len = strlen(text);
+	const uint64_t *number = map_str_get(&c->base.numbers, text, len);
+	bool is_new;
+
+	if (number)
+		return *number - 1;
+	uint64_t *fresh = map_str_put(&c->fresh, text, len, &is_new);
+	if (!fresh)
+		return UINT64_MAX;
+	if (is_new) {
+		if (!vec_push(&c->fresh_list, text))
+			return UINT64_MAX;
+		*fresh = c->fresh_list.len;
+	}
+	return c->base.strings.len + *fresh - 1;
+}
+
+static int encode_strings(struct tick_codec *c, const struct block *b, size_t f)
+{
+	const struct rec_field *field = &b->desc->fields[f];
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		const char *row = b->rows + i * b->desc->size, *before = NULL;
+		const char *text = row_knows(row, f) ? tick_field_str(row, field) : NULL;
+		if (!b->key && c->bases.items[i] != NO_ROW)
+			before = tick_field_str(tick_base_row(&c->base, b->desc, c->bases.items[i]),
+						field);
+		if (text == before || (text && before && strcmp(text, before) == 0)) {
+			c->values.items[i] = STRING_SAME;
+			continue;
+		}
+		uint64_t number = text ? encode_string(c, text) : 0;
+		if (number == UINT64_MAX)
+			return -ENOMEM;
+		c->values.items[i] = text ? number + STRING_FIRST : STRING_NONE;
+	}
+	return 0;
+}
+
+/* Row map and known-masks; returns the flags that stand for what need not be written. */
+static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct buf *out)
+{
+	const struct rec_desc *desc = b->desc;
+	unsigned flags =
+		b->key || b->n_rows != c->base.tick.rows[desc->kind].len ? 0 : BLOCK_SAME_ROWS;
+	size_t at = out->len, guess = 0;
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		size_t base =
+			b->key ? NO_ROW
+			       : tick_base_find(&c->base, desc, b->rows + i * desc->size, guess);
+		c->bases.items[i] = base;
+		c->values.items[i] = base == NO_ROW ? 0 : column_zigzag(base - guess) + 1;
+		if (base != guess)
+			flags &= ~(unsigned)BLOCK_SAME_ROWS;
+		if (base != NO_ROW)
+			guess = base + 1;
+	}
+	codec_set_bases(c, b);
+	buf_add_char(out, 0); /* flags, below */
+	if (!(flags & BLOCK_SAME_ROWS))
+		wire_put_u64(out, b->n_rows);
+	if (!(flags & BLOCK_SAME_ROWS) && !b->key)
+		column_put(out, c->values.items, NULL, b->n_rows);
+	for (size_t i = 0; i < b->n_rows; i++) {
+		uint64_t have = rec_have(b->rows + i * desc->size);
+		if (b->key)
+			have ^= i ? rec_have(b->rows + (i - 1) * desc->size) : 0;
+		else if (c->bases.items[i] != NO_ROW)
+			have ^= rec_have(tick_base_row(&c->base, desc, c->bases.items[i]));
+		c->values.items[i] = have;
+	}
+	if (any(c->values.items, b->n_rows))
+		column_put(out, c->values.items, NULL, b->n_rows);
+	else
+		flags |= BLOCK_SAME_HAVE;
+	if (!out->failed)
+		out->data[at] = (char)flags;
+	return flags;
+}
+
+/* The columns that are not all zero, in field order, the balancing ones last. */
+static int encode_columns(struct tick_codec *c, const struct block *b, struct buf *out)
+{
+	const struct rec_desc *desc = b->desc;
+	size_t bitmap = out->len;
+
+	for (size_t f = 0; f < desc->n_fields; f += 8)
+		buf_add_char(out, 0);
+	for (int balance = 0; balance < 2; balance++) {
+		for (size_t f = 0; f < desc->n_fields; f++) {
+			const struct rec_field *field = &desc->fields[f];
+			if (!!(field->flags & REC_BALANCE) != balance)
+				continue;
+			const uint8_t *hints = NULL;
+			int r = 0;
+			if (field->type == REC_STR)
+				r = encode_strings(c, b, f);
+			else if (balance)
+				encode_balance(c, b, f);
+			else
+				hints = encode_numbers(c, b, f);
+			if (r < 0 || out->failed)
+				return -ENOMEM;
+			if (!any(c->values.items, b->n_rows))
+				continue;
+			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
+			column_put(out, c->values.items, hints, b->n_rows);
+		}
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int encode_block(struct tick_codec *c, const struct block *b)
+{
+	buf_clear(&c->block);
+	wire_put_u64(&c->block, b->desc->n_fields);
+	encode_rows(c, b, &c->block);
+	return encode_columns(c, b, &c->block);
+}
+
+static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,
+			 int (*more)(struct tick_codec *c, const struct block *b))
+{
+	buf_clear(&c->blocks);
+	map_str_free(&c->fresh);
+	c->fresh_list.len = 0;
+	for (unsigned kind = 1; kind < REC_KIND_END; kind++) {
+		struct block b = { .desc = rec_desc(kind),
+				   .rows = t->rows[kind].items,
+				   .n_rows = MIN_OF(t->rows[kind].len, (size_t)CODEC_MOST_ROWS),
+				   .key = key,
+				   .elapsed_ms = elapsed_ms(&c->base.tick, t->mono_ns) };
+		if (!b.desc || !b.n_rows)
+			continue;
+		b.balances = codec_balances(b.desc);
+		int r = codec_reserve(c, b.n_rows) ? encode_block(c, &b) : -ENOMEM;
+		if (r == 0 && more)
+			r = more(c, &b);
+		if (r < 0)
+			return r;
+		wire_put_u64(&c->blocks, kind);
+		wire_put_bytes(&c->blocks, c->block.data, c->block.len);
+	}
+	return c->blocks.failed ? -ENOMEM : 0;
+}
+
+static void encode_finish(struct tick_codec *c, struct buf *out)
+{
+	wire_put_u64(out, c->fresh_list.len);
+	vec_foreach (&c->fresh_list, text)
+		wire_put_bytes(out, *text, strlen(*text));
+	buf_add(out, c->blocks.data, c->blocks.len);
+}
+
+int tick_codec_encode(struct tick_codec *c, const struct tick *t, struct buf *out)
+{
+	const struct tick *key = &c->base.tick;
+
+	if (!c->base.set)
+		return -ENODATA;
+	int r = encode_blocks(c, t, false, NULL);
+	if (r < 0)
+		return r;
+	uint64_t mono = t->mono_ns - key->mono_ns;
+	/* ticks come in whole seconds, nearly */
+	uint64_t whole = mono < UINT64_MAX - NS_PER_S ? (mono + NS_PER_S / 2) / NS_PER_S : 0;
+	wire_put_u64(out, whole);
+	wire_put_i64(out, (int64_t)(mono - whole * NS_PER_S));
+	wire_put_i64(out, (int64_t)(t->real_ns - key->real_ns - mono));
+	wire_put_i64(out, (int64_t)(t->boot_ns - key->boot_ns - mono));
+	encode_finish(c, out);
+	return out->failed ? -ENOMEM : 0;
+}
+
+/* The pace of the counters since the old key, columns of the new key's block. */
+static int encode_rates(struct tick_codec *c, const struct block *b)
+{
+	const struct rec_desc *desc = b->desc;
+	size_t bitmap = c->block.len;
+	size_t guess = 0;
+
+	for (size_t f = 0; f < desc->n_fields; f += 8)
+		buf_add_char(&c->block, 0);
+	for (size_t i = 0; i < b->n_rows; i++) {
+		size_t base = c->base.set ? tick_base_find(&c->base, desc, b->rows + i * desc->size,
+							   guess)
+					  : NO_ROW;
+		c->bases.items[i] = base;
+		guess = base == NO_ROW ? guess : base + 1;
+	}
+	for (size_t f = 0; f < desc->n_fields; f++) {
+		const struct rec_field *field = &desc->fields[f];
+		if (!field_is_paced(field) || !b->elapsed_ms || c->block.failed)
+			continue;
+		for (size_t i = 0; i < b->n_rows; i++) {
+			size_t base = c->bases.items[i];
+			uint64_t delta = 0;
+			if (base != NO_ROW)
+				delta = row_value(b, i, f) -
+					tick_field_u64(tick_base_row(&c->base, desc, base), field);
+			/* a reset, or far too fast: no pace is better than a wrong one */
+			c->values.items[i] = delta >> 40 ? 0 : (delta << 13) / b->elapsed_ms;
+		}
+		if (!any(c->values.items, b->n_rows))
+			continue;
+		c->block.data[bitmap + f / 8] |= (char)(1 << f % 8);
+		column_put(&c->block, c->values.items, NULL, b->n_rows);
+	}
+	return c->block.failed ? -ENOMEM : 0;
+}
+
+int tick_codec_encode_key(struct tick_codec *c, const struct tick *t, struct buf *out)
+{
+	/* strings of the key are numbered anew */
+	vec_free(&c->base.strings);
+	map_str_free(&c->base.numbers);
+	int r = encode_blocks(c, t, true, encode_rates);
+	if (r < 0)
+		return r;
+	size_t start = out->len;
+	wire_put_u64(out, t->real_ns);
+	wire_put_u64(out, t->mono_ns);
+	wire_put_u64(out, t->boot_ns);
+	encode_finish(c, out);
+	if (out->failed)
+		return -ENOMEM;
+	/* from here on this side holds what the other side will hold */
+	return tick_codec_decode_key(c, out->data + start, out->len - start);
+}
