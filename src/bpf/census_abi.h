@@ -8,7 +8,7 @@ enum {
 	CENSUS_LRUS = 5,        /* inactive/active anon, inactive/active file, unevictable */
 	CENSUS_NODES = 64,      /* NUMA nodes */
 	CENSUS_NODES_CHUNK = 4, /* the same where loops are unrolled by the verifier */
-	CENSUS_CHUNK = 16,      /* steps per call without bpf_loop */
+	CENSUS_CHUNK = 8,       /* steps per call without bpf_loop */
 	CENSUS_PATH_DEPTH = 48, /* components of a pinning file's path */
 };
 
