@@ -127,7 +127,7 @@ for bad in absent hanging; do
 		mkdir -p "$dir/root/opt/hang"
 		python3 -c "$hang" "$dir/root/opt/hang/private" "$dir/root/opt/hang/bus" "$dir/root/opt/hang/docker" >/dev/null &
 		holder=$!
-		sleep 0.5
+		for ((i = 0; i < 100; i++)); do [ -S "$dir/root/opt/hang/docker" ] && break; sleep 0.1; done
 		inside unshare -m sh -c 'mount -t tmpfs t /etc/systemd/system && mount -t tmpfs t /run/systemd && mkdir -p /run/systemd/system && touch /run/systemd/private &&
 			mount --bind /opt/hang/private /run/systemd/private &&
 			DOCKER_HOST=unix:///opt/hang/docker /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
