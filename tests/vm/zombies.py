@@ -145,7 +145,7 @@ def initramfs(tree, deb, made):
 
 
 def boot(kernel, initrd):
-    p = subprocess.run(["timeout", "-k", "5", "140", "qemu-system-x86_64", "-cpu", "max", "-smp", "1", "-m", "768", "-nographic",
+    p = subprocess.run(["timeout", "-k", "5", "270", "qemu-system-x86_64", "-cpu", "max", "-smp", "1", "-m", "768", "-nographic",
                         "-no-reboot", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1 quiet"],
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     text = p.stdout.decode(errors="replace").replace("\r", "")
