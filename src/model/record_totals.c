@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "auto.h"
+#include "churn_summary.h"
 #include "store_reader.h"
 #include "tick_codec.h"
 #include "timefmt.h"
@@ -14,7 +15,7 @@ static const uint64_t look_back_ns = 660 * NS_PER_S;
 
 #define TOTALS_KINDS                                                             \
 	(FRAME_BIT(FRAME_KEY) | FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_EVENT) | \
-	 FRAME_BIT(FRAME_TOTALS))
+	 FRAME_BIT(FRAME_TOTALS) | FRAME_BIT(FRAME_CHURN))
 
 struct record_totals_state {
 	struct totals totals;
@@ -69,6 +70,11 @@ static void totals_feed(struct record_totals_state *s, const struct frame *frame
 	} else if (frame->kind == FRAME_EVENT &&
 		   rec_event_decode(frame->payload, frame->len, &arena, &event) == 0) {
 		totals_feed_event(&s->totals, &event);
+	}
+	if (frame->kind == FRAME_CHURN) {
+		AUTO_CHURN_SUMMARY struct churn_summary churn = { 0 };
+		if (churn_summary_decode(frame->payload, frame->len, &churn) == 0)
+			totals_feed_churn(&s->totals, &churn);
 	}
 	arena_free(&arena);
 }

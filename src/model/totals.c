@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "churn_summary.h"
 #include "rec_cpu.h"
 #include "rec_netdev.h"
 #include "text.h"
@@ -178,6 +179,15 @@ void totals_feed_event(struct totals *t, const struct rec_event *event)
 	}
 }
 
+void totals_feed_churn(struct totals *t, const struct churn_summary *churn)
+{
+	t->fed = t->have_churn = true;
+	vec_foreach (&churn->groups, g) {
+		t->made += g->made;
+		t->removed += g->removed;
+	}
+}
+
 void totals_encode(const struct totals *t, struct buf *out)
 {
 	wire_put_u64(out, t->n_cores);
@@ -205,6 +215,9 @@ void totals_encode(const struct totals *t, struct buf *out)
 	wire_put_u64(out, t->lost_samples);
 	wire_put_u64(out, t->purges);
 	wire_put_u64(out, t->purged);
+	wire_put_u64(out, t->have_churn);
+	wire_put_u64(out, t->made);
+	wire_put_u64(out, t->removed);
 }
 
 static bool take_name(struct wire_reader *r, char *ret, size_t size)
@@ -265,6 +278,9 @@ static bool decode_rest(struct wire_reader *r, struct totals *t)
 	t->lost_samples = wire_get_u64(r);
 	t->purges = wire_get_u64(r);
 	t->purged = wire_get_u64(r);
+	t->have_churn = wire_get_u64(r) != 0;
+	t->made = wire_get_u64(r);
+	t->removed = wire_get_u64(r);
 	return !r->failed;
 }
 

@@ -58,11 +58,15 @@ struct totals {
 	uint64_t events[EVENT_SOURCE_END][3]; /* by severity */
 	uint64_t containers;                  /* starts of containers */
 	uint64_t kmsg_gaps, lost_samples, purges, purged;
+	uint64_t made, removed; /* memory cgroups */
+	bool have_churn;
 	uint64_t prev_mono_ns;
 	bool fed; /* a snapshot comes too late now */
 };
 
 void totals_feed_tick(struct totals *t, const struct tick *tick);
+struct churn_summary;
+void totals_feed_churn(struct totals *t, const struct churn_summary *churn);
 void totals_feed_event(struct totals *t, const struct rec_event *event);
 void totals_free(struct totals *t);
 const char *totals_reason(size_t i); /* "netdev-watchdog" ..., the last is "other" */

@@ -117,9 +117,14 @@ int api_window(struct api *api, const struct http_query *q, struct api_window *r
 
 void api_begin(struct api *api, struct json *j, struct buf *out, const char *command)
 {
+	struct envelope envelope;
+
+	pthread_mutex_lock(&api->lock);
+	envelope = api->envelope;
+	pthread_mutex_unlock(&api->lock);
 	json_init(j, out);
 	json_object(j, NULL);
-	envelope_json(j, &api->envelope, command, clock_real_ns());
+	envelope_json(j, &envelope, command, clock_real_ns());
 }
 
 void api_end(struct json *j)

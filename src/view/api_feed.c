@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "auto.h"
+#include "churn_summary.h"
 #include "map.h"
 #include "root.h"
 #include "text.h"
@@ -15,9 +16,10 @@ enum {
 	MOST_LOSSES = 16,
 };
 
-#define FEED_KINDS                                                               \
-	(FRAME_BIT(FRAME_KEY) | FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_EVENT) | \
-	 FRAME_BIT(FRAME_TOTALS) | FRAME_BIT(FRAME_CENSUS))
+#define FEED_KINDS                                                                    \
+	(FRAME_BIT(FRAME_KEY) | FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_EVENT) |      \
+	 FRAME_BIT(FRAME_TOTALS) | FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_CHURN) | \
+	 FRAME_BIT(FRAME_META))
 
 struct feed {
 	struct api *api;
@@ -25,7 +27,7 @@ struct feed {
 	struct tick_codec *codec;
 	struct tick tick;
 	uint64_t segment; /* of the key that the codec holds */
-	uint64_t last_tick_ns, tell_ns;
+	uint64_t last_tick_ns, last_churn_ns, tell_ns;
 	struct map_u64 seen; /* events of the last seconds, by hash */
 };
 
@@ -117,6 +119,28 @@ static void feed_census(struct feed *f, const struct frame *frame)
 	pthread_mutex_unlock(&f->api->lock);
 }
 
+/* A stretch is counted once: churn frames come in time order. */
+static void feed_churn(struct feed *f, const struct frame *frame)
+{
+	AUTO_CHURN_SUMMARY struct churn_summary churn = { 0 };
+
+	if (frame->time_ns <= f->last_churn_ns ||
+	    churn_summary_decode(frame->payload, frame->len, &churn) < 0)
+		return;
+	f->last_churn_ns = frame->time_ns;
+	pthread_mutex_lock(&f->api->lock);
+	totals_feed_churn(&f->api->totals, &churn);
+	pthread_mutex_unlock(&f->api->lock);
+}
+
+/* The recording may come from another host. */
+static void feed_meta(struct feed *f, const struct frame *frame)
+{
+	pthread_mutex_lock(&f->api->lock);
+	envelope_parse_meta(frame->payload, frame->len, &f->api->envelope);
+	pthread_mutex_unlock(&f->api->lock);
+}
+
 static void forget_seen(struct feed *f)
 {
 	uint64_t before = f->last_tick_ns > 2 * BEHIND_S * NS_PER_S
@@ -173,6 +197,10 @@ static int feed_frames(struct feed *f, struct err *err)
 			feed_totals(f, &frame);
 		else if (frame.kind == FRAME_CENSUS)
 			feed_census(f, &frame);
+		else if (frame.kind == FRAME_CHURN)
+			feed_churn(f, &frame);
+		else if (frame.kind == FRAME_META)
+			feed_meta(f, &frame);
 	}
 	keep_losses(f);
 	forget_seen(f);

@@ -183,11 +183,11 @@ static void write_memcg(struct writer *w, const struct metrics_input *in)
 			number(w, rest);
 		}
 	}
-	if (in->have_churn) {
+	if (in->totals->have_churn) {
 		family(w, "zscope_memcg_created", "", true, "Memory cgroups made.");
-		plain(w, in->made);
+		plain(w, in->totals->made);
 		family(w, "zscope_memcg_removed", "", true, "Memory cgroups removed.");
-		plain(w, in->removed);
+		plain(w, in->totals->removed);
 	}
 }
 

@@ -19,8 +19,6 @@ struct metrics_input {
 	const struct tick *last;            /* newest reading; no rows = none */
 	const struct metrics_owner *owners; /* zombies by owner, largest first */
 	size_t n_owners;
-	uint64_t made, removed; /* memory cgroups since the recording began */
-	bool have_churn;
 	uint64_t to_ns; /* end of the recording, 0 = empty */
 	bool readable;  /* the store can be read just now */
 	size_t losses;  /* parts of it that could not */

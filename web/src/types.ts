@@ -72,6 +72,7 @@ export interface Zombies extends Envelope {
   tracked?: number; live?: number; dying?: number; ratio?: number; method?: string; bytes?: number;
   groups?: ZombieGroup[]; zombies?: Zombie[]; rate_per_hour?: number;
   forecast?: Record<string, unknown>;
+  held_by?: Record<string, { zombies: number; bytes?: number; freed_by?: string }>;
   pins?: { kind: string; file?: string; deleted?: boolean; count: number; bytes?: number }[];
 }
 

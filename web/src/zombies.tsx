@@ -69,6 +69,15 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
           </table>
         </div>
       ) : <Empty title="No owners known">{data.dying ? "The recorder counted the zombies but could not name them: that takes BPF." : "There is none to name."}</Empty>}
+      {data.held_by && (
+        <>
+          <h3>What holds them</h3>
+          <div class="scroll" tabIndex={0} role="region" aria-label="what holds them">
+            <table><thead><tr><th class="num">zombies</th><th class="num">memory</th><th>held by</th><th>freed by</th></tr></thead>
+              <tbody>{Object.entries(data.held_by).map(([kind, h]) => <tr><td class="num">{count(h.zombies)}</td><td class="num">{bytes(h.bytes)}</td><td>{kind}</td><td class="text">{h.freed_by ?? ""}</td></tr>)}</tbody></table>
+          </div>
+        </>
+      )}
       {pins.length > 0 && (
         <>
           <h3>What pins them</h3>
