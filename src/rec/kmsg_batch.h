@@ -10,7 +10,8 @@ enum { KMSG_BATCH_VERSION = 1 };
 struct kmsg_batch {
 	const char *boot_id; /* not terminated */
 	size_t boot_id_len;
-	uint64_t last_seq; /* the last record read so far, this batch included */
+	uint64_t last_seq; /* records up to here need not be read again: they are in the recording,
+			      and so are the events they led to */
 	uint64_t lost;     /* records lost since recording began */
 	uint64_t records;
 	struct wire_reader rest;

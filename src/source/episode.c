@@ -89,6 +89,7 @@ struct episode *episode_begin(struct episodes *e, enum episode_kind kind, const 
 		.id = line->hit->pattern->event,
 		.pattern = line->hit->pattern,
 		.order = e->order,
+		.tag = line->tag,
 	};
 	text_copy(ep->key, sizeof(ep->key), key);
 	return ep;
@@ -319,6 +320,20 @@ void episodes_advance(struct episodes *e, uint64_t now_ns)
 		if (!net || ep->roles & ~(UINT32_C(1) << PATTERN_LATE))
 			episode_close(e, ep);
 	}
+}
+
+bool episodes_oldest_tag(const struct episodes *e, uint64_t *ret)
+{
+	const struct episode *first = NULL;
+
+	for (size_t i = 0; i < EPISODE_MOST_OPEN; i++) {
+		const struct episode *ep = &e->list[i];
+		if (ep->open && (!first || ep->order < first->order))
+			first = ep;
+	}
+	if (first)
+		*ret = first->tag;
+	return first != NULL;
 }
 
 void episodes_flush(struct episodes *e)

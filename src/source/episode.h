@@ -31,6 +31,7 @@ struct episode_line {
 	uint64_t lag_ns;  /* how late the receiver stamped the line */
 	bool trusted;
 	bool injected;
+	uint64_t tag; /* the caller's own number for the line, see episodes_oldest_tag */
 };
 
 struct episodes;
@@ -44,5 +45,8 @@ void episodes_free(struct episodes *e);
 void episodes_line(struct episodes *e, const struct episode_line *line);
 /* Live: emit what has been quiet for long enough at wall time now_ns. */
 void episodes_advance(struct episodes *e, uint64_t now_ns);
+/* The tag of the first line of the episode that began first among those still open; false when none
+ * is. A recorder that dies must read the log again from there. */
+bool episodes_oldest_tag(const struct episodes *e, uint64_t *ret);
 /* Emit everything that is still open. */
 void episodes_flush(struct episodes *e);

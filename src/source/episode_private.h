@@ -39,7 +39,7 @@ struct episode {
 	char key[160];
 	enum episode_clock clock;
 	uint64_t first_ns, last_ns, last_mono_ns, max_lag_ns;
-	uint64_t order;
+	uint64_t order, tag;
 	uint64_t lines;
 	uint32_t roles; /* bit per enum pattern_role seen */
 	struct episode_field fields[EPISODE_MOST_FIELDS];

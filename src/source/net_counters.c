@@ -215,7 +215,6 @@ int net_counters_open(struct net_counters *n, const struct root *root, struct er
 	struct net_find find = { .n = n };
 
 	*n = (struct net_counters){ .root = root, .socket = -1, .net_dev = { .fd = -1 } };
-	/* any family takes the ioctl; the recorder's unit allows only this one */
 	/* device ioctls work on any family; this one a hardened service may open */
 	if (root->live)
 		n->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

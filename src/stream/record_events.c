@@ -55,6 +55,7 @@ struct events_state {
 	struct episodes *episodes;
 	struct buf records, batch, text;
 	uint64_t n_records, flushed_ns;
+	bool emitted; /* an episode ended: how far the log is dealt with must be written */
 	bool matched; /* a line of the batch means something: to disk at once */
 	struct net_counters net;
 	struct xmit_timeout xmit;
@@ -83,8 +84,11 @@ static void events_put(struct events_state *s, const struct rec_event *event)
 
 static void events_emit(void *arg, const struct rec_event *event, uint64_t order)
 {
+	struct events_state *s = arg;
+
 	(void)order;
-	events_put(arg, event);
+	s->emitted = true;
+	events_put(s, event);
 }
 
 /* An event of our own making, at this second. */
@@ -213,9 +217,14 @@ static int events_open(void **ret_state, const struct recorder_context *context,
 
 static int events_flush_batch(struct events_state *s, uint64_t time_ns)
 {
+	uint64_t done = s->kmsg.have_seq ? s->kmsg.next_seq : 0, open;
+
+	/* lines of an episode that is still open are read again after a crash */
+	if (episodes_oldest_tag(s->episodes, &open))
+		done = MIN_OF(done, open);
+	s->emitted = false;
 	buf_clear(&s->batch);
-	kmsg_batch_begin(&s->batch, s->boot_id, s->kmsg.have_seq ? s->kmsg.next_seq - 1 : 0,
-			 s->kmsg.lost, s->n_records);
+	kmsg_batch_begin(&s->batch, s->boot_id, done ? done - 1 : 0, s->kmsg.lost, s->n_records);
 	buf_add(&s->batch, s->records.data, s->records.len);
 	int r = s->batch.failed ? err_set(s->err, -ENOMEM, "out of memory")
 				: store_writer_append(s->writer, FRAME_KMSG, KMSG_BATCH_VERSION,
@@ -250,6 +259,7 @@ static void events_record(struct events_state *s, const struct kmsg_record *reco
 		.time_ns = record->real_ns,
 		.mono_ns = record->mono_ns,
 		.trusted = record->facility == 0,
+		.tag = record->seq,
 	};
 
 	if (record->facility && line.len > mark && memcmp(line.text, EPISODE_LAB_MARK, mark) == 0) {
@@ -479,9 +489,8 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	}
 	(void)kmsg_clock_check(&s->kmsg.clock, clock->real_ns, clock->mono_ns);
 	episodes_advance(s->episodes, clock->real_ns);
-	if (s->n_records) {
-		s->flushed_ns = 0;
-		int r = events_flush_due(s);
+	if (s->n_records || s->emitted) {
+		int r = events_flush_batch(s, clock->real_ns);
 		s->failed = r < 0 ? r : s->failed;
 	}
 	events_tell_losses(s);
@@ -518,10 +527,12 @@ static int events_end_segment(void *state, const struct store_clock *clock, stru
 	s->err = err;
 	s->failed = 0;
 	s->now_ns = clock->real_ns;
-	if (s->n_records)
-		s->failed = events_flush_batch(s, clock->real_ns);
 	/* this may be the end: give what has been quiet a few seconds, it would come soon anyway */
 	episodes_advance(s->episodes, clock->real_ns + EVENTS_END_QUIET_NS);
+	if (s->n_records || s->emitted) {
+		int r = events_flush_batch(s, clock->real_ns);
+		s->failed = r < 0 ? r : s->failed;
+	}
 	return s->failed;
 }
 

@@ -98,6 +98,23 @@ def faults():
         missing.append("strace")
 
 
+def killed():
+    """A recorder that is killed while a reset is not over yet: the next one finds it in the ring, once."""
+    mark = f"zk{os.getpid() % 100000}"
+    with tempfile.TemporaryDirectory() as tmp:
+        store = f"{tmp}/s"
+        first = subprocess.Popen([zscope, "record", "--no-profile", "--store", store], stderr=subprocess.DEVNULL)
+        time.sleep(2.5)
+        say(f"<3>ena 0000:00:07.0 {mark}: Keep alive watchdog timeout.\n")
+        time.sleep(1.5)
+        first.kill()
+        first.wait()
+        for _ in range(2):
+            subprocess.run([zscope, "record", "--no-profile", "--store", store, "--for", "2s"], capture_output=True, timeout=60)
+        found = [e for e in events("--store", store)[0] if e["fields"].get("iface") == mark]
+        check("killed recorder: the event is there, once", len(found) == 1, found)
+
+
 def lab():
     with tempfile.TemporaryDirectory() as tmp:
         store = f"{tmp}/s"
@@ -150,6 +167,7 @@ if os.geteuid() != 0 or not os.access("/dev/kmsg", os.R_OK | os.W_OK):
 forged()
 raw_ring()
 faults()
+killed()
 lab()
 print("\n".join(failures) or "good")
 if missing:
