@@ -109,9 +109,10 @@ static void audit_exit(struct audit *a, const struct audit_input *in, const stru
 
 static void audit_fit(struct audit *a, const struct audit_input *in, struct audit_unit *u)
 {
-	struct fit_host host = {
-		.shape = a->shape, .image = in->image, .ask = in->ask, .arg = in->ask_arg
-	};
+	struct fit_host host = { .shape = a->shape,
+				 .image = in->image || in->captured,
+				 .ask = in->ask,
+				 .arg = in->ask_arg };
 	struct fit_result fit;
 
 	fit_judge(in->agents, u->unit, &host, &fit);

@@ -53,7 +53,8 @@ struct audit_input {
 	void *ask_arg;
 	uint64_t now_ns;
 	bool image;
-	bool all; /* units without any finding too */
+	bool captured; /* a running host's copy: files that it lacks may be there on the host */
+	bool all;      /* units without any finding too */
 };
 
 struct audit {

@@ -27,6 +27,8 @@ static enum probe fit_predicate(const char *text, const struct fit_host *host, c
 	for (size_t n = strlen(word); n && word[n - 1] == ' '; n--)
 		word[n - 1] = '\0';
 	ret_source[0] = '\0';
+	if (remark && strstr(remark, "(optional"))
+		return PROBE_UNKNOWN; /* its absence proves nothing */
 	if (*word == '/')
 		return host->ask(host->arg, "path", word, ret_source);
 	if (!colon || !text_copy_n(kind, sizeof(kind), text, (size_t)(colon - text)))

@@ -263,12 +263,13 @@ static void link_by_time(struct container_loops *all, struct container_loop *loo
 			 const struct rec_unit_set *set)
 {
 	vec_foreach (&set->units, u) {
-		if (!u->cadence_ns || !loop->cadence_ns || u->seen < 3)
+		/* two loops of like cadence are common: only many turns in step prove anything */
+		if (!u->cadence_ns || !loop->cadence_ns || u->seen < 5 || loop->creates < 5)
 			continue;
 		double ratio = (double)u->cadence_ns / (double)loop->cadence_ns;
 		uint64_t apart = u->last_ns > loop->last_ns ? u->last_ns - loop->last_ns
 							    : loop->last_ns - u->last_ns;
-		if (ratio > 0.9 && ratio < 1.1 && apart <= 2 * loop->cadence_ns)
+		if (ratio > 0.97 && ratio < 1.03 && apart <= loop->cadence_ns / 4)
 			link_set(all, loop, u->name, LINK_TIME,
 				 arena_printf(&all->arena,
 					      "restarts of %s and creates keep the same time",

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "auto.h"
+#include "capture_units.h"
+#include "captured.h"
 #include "docker_api.h"
 #include "journal.h"
 #include "sock_diag.h"
@@ -107,6 +109,27 @@ static void audit_read_live(const struct root *root, struct audit_read *a)
 			unit_describe(a->tree, u->name, &a->set, u);
 }
 
+/* A captured host: its units as they were told then. */
+static bool audit_read_captured(const struct root *root, struct audit_read *a)
+{
+	AUTO_BUF struct buf bytes = { 0 }, clock = { 0 };
+	AUTO_TICK struct tick tick = { 0 };
+
+	if (root->live || root_read(root, CAPTURED_UNITS, ROOT_FILE_CAP, &bytes, NULL) < 0)
+		return false;
+	if (rec_units_decode(buf_str(&bytes), bytes.len, &a->set) < 0) {
+		unknowns_add(&a->set.unknowns, "unit states", "/%s is damaged", CAPTURED_UNITS);
+		return false;
+	}
+	if (root_read(root, CAPTURED_CLOCK, 4096, &clock, NULL) == 0 &&
+	    captured_clock_parse(buf_str(&clock), &tick, NULL) == 0)
+		a->captured_ns = tick.real_ns;
+	if (a->tree)
+		vec_foreach (&a->set.units, u)
+			unit_describe(a->tree, u->name, &a->set, u);
+	return true;
+}
+
 int audit_read_all(const struct root *root, const char *knowledge, struct audit_read *ret,
 		   struct err *err)
 {
@@ -123,6 +146,8 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 		unknowns_add(&ret->set.unknowns, "unit files", "%s", why.text);
 	if (root->live) {
 		audit_read_live(root, ret);
+	} else if (audit_read_captured(root, ret)) {
+		ret->booted = true;
 	} else {
 		r = unit_describe_all(ret->tree, &ret->set, err);
 		if (r == 0)
@@ -139,7 +164,7 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 	ret->probe = (struct host_probe){
 		.root = root,
 		.tree = ret->tree,
-		.units = root->live ? &ret->set : NULL,
+		.units = ret->booted ? &ret->set : NULL,
 	};
 	host_probe_shapes(&ret->probe, &ret->shapes);
 	return 0;

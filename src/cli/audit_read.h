@@ -16,6 +16,7 @@ struct audit_read {
 	struct shape_evidences shapes;
 	struct host_probe probe; /* points into this struct: do not move it */
 	bool booted;             /* a running system, not an image */
+	uint64_t captured_ns;    /* a captured host: when that was; 0 = now */
 	bool partial;            /* the manager did not answer: a clean bill cannot be given */
 };
 

@@ -74,8 +74,9 @@ static int audit_command(struct invocation *in, struct err *err)
 		.forced = shape,
 		.ask = host_probe_ask,
 		.ask_arg = &read.probe,
-		.now_ns = in->now_ns,
+		.now_ns = read.captured_ns ? read.captured_ns : in->now_ns,
 		.image = !read.booted,
+		.captured = read.booted && !root.live,
 		.all = o->all,
 	};
 	r = audit_run(&input, &audit, err);

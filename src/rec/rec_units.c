@@ -8,7 +8,7 @@
 #include "buf.h"
 #include "wire.h"
 
-enum { UNITS_VERSION = 1, UNITS_MOST = 100000, CLD_EXIT = 1, CLD_KILL = 2, CLD_DUMP = 3 };
+enum { UNITS_VERSION = 2, UNITS_MOST = 100000, CLD_EXIT = 1, CLD_KILL = 2, CLD_DUMP = 3 };
 
 struct rec_service *rec_units_find(const struct rec_unit_set *s, const char *name)
 {
@@ -145,6 +145,32 @@ void rec_units_encode(struct buf *out, const struct rec_unit_set *s)
 		wire_put_i64(out, c->exit_code);
 		wire_put_i64(out, c->restart_count);
 	}
+	wire_put_u64(out, s->manager_start_ns);
+	wire_put_u64(out, s->events.len);
+	vec_foreach (&s->events, e) {
+		wire_put_u64(out, e->time_ns);
+		wire_put_u64(out, e->action);
+		wire_put_i64(out, e->exit_code);
+		units_put_str(out, e->runtime);
+		units_put_str(out, e->id);
+		units_put_str(out, e->name);
+		units_put_str(out, e->image);
+	}
+}
+
+static bool units_decode_event(struct wire_reader *r, struct rec_unit_set *s)
+{
+	struct rec_container_event e = { .time_ns = wire_get_u64(r) };
+	uint64_t action = wire_get_u64(r);
+
+	e.exit_code = wire_get_i64(r);
+	e.runtime = units_get_str(r, &s->arena);
+	e.id = units_get_str(r, &s->arena);
+	e.name = units_get_str(r, &s->arena);
+	e.image = units_get_str(r, &s->arena);
+	e.action = (enum rec_container_action)action;
+	return !r->failed && action < CONTAINER_ACTION_END && e.id && e.runtime &&
+	       vec_push(&s->events, e);
 }
 
 static bool units_decode_unit(struct wire_reader *r, struct rec_unit_set *s)
@@ -189,6 +215,10 @@ int rec_units_decode(const void *bytes, size_t len, struct rec_unit_set *ret)
 	n = ok ? wire_get_u64(&r) : 0;
 	for (uint64_t i = 0; ok && i < n; i++)
 		ok = i < UNITS_MOST && units_decode_container(&r, ret);
+	ret->manager_start_ns = ok ? wire_get_u64(&r) : 0;
+	n = ok ? wire_get_u64(&r) : 0;
+	for (uint64_t i = 0; ok && i < n; i++)
+		ok = i < UNITS_MOST && units_decode_event(&r, ret);
 	if (!ok || r.failed || r.at != r.end) {
 		rec_units_free(ret);
 		return -EBADMSG;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "capture_units.h"
 #include "captured.h"
 #include "cgroup_walk.h"
 #include "offer.h"
@@ -466,6 +467,13 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 	c.root = root;
 	capture_reading(&c, unknowns);
 	capture_units(&c);
+	buf_clear(&c.text);
+	if (!root->live)
+		(void)capture_file(&c, CAPTURED_UNITS);
+	else
+		capture_unit_states(root, &c.text, unknowns);
+	if (root->live && c.text.len)
+		capture_put(&c, TAR_FILE, CAPTURED_UNITS, buf_str(&c.text), c.text.len);
 	capture_kmsg(&c, unknowns);
 	tar_end(ret_tar);
 	bool failed = c.text.failed || c.path.failed || ret_tar->failed;
