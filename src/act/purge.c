@@ -25,6 +25,7 @@ const char *purge_method_name(enum purge_method method)
 
 struct look {
 	const struct purge_options *options;
+	struct census *census; /* loaded once for all rounds */
 	struct purge_plan plan;
 	struct purge_result *result; /* NULL = counts only */
 };
@@ -116,14 +117,11 @@ static int take_census(const struct root *root, const struct offer *offer, struc
 	};
 
 	l->plan = (struct purge_plan){ 0 };
-	int r = zombies_read(root, offer, &o, files, &s, &totals, unknowns, err);
+	census_set_want(l->census, want);
+	int r = zombies_read_with(l->census, "", root, offer, &o, files, &s, &totals, unknowns,
+				  err);
 	if (r < 0)
 		return r;
-	if (s.method != CENSUS_BY_BPF)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"purge needs the census to know what it may touch, and that needs BPF: "
-			"see zscope zombies");
 	*ret_side = (struct purge_side){
 		.tracked = s.tracked,
 		.dying = s.dying,
@@ -191,7 +189,7 @@ static int drop_rounds(const struct root *root, const struct offer *offer, struc
 		last = r->after.dying;
 		AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 		struct purge_side side;
-		struct look again = { .options = l->options };
+		struct look again = { .options = l->options, .census = l->census };
 		e = take_census(root, offer, &again, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
 				&side, unknowns, err);
 		if (e < 0 || !again.plan.freeable)
@@ -217,20 +215,15 @@ static int apply(const struct root *root, const struct offer *offer, struct look
 	return e < 0 ? e : settle(root, offer, l, &r->after, unknowns, err);
 }
 
-int purge_run(const struct root *root, const struct offer *offer,
-	      const struct purge_options *options, struct purge_result *ret,
-	      struct unknowns *unknowns, struct err *err)
+static int run_with(const struct root *root, const struct offer *offer, struct census *census,
+		    const struct purge_options *options, struct purge_result *ret,
+		    struct unknowns *unknowns, struct err *err)
 {
 	uint64_t cpu = clock_cpu_ns(), wall = clock_mono_ns();
-	struct look l = { .options = options, .result = ret };
-	unsigned restored;
+	struct look l = { .options = options, .census = census, .result = ret };
 
-	*ret = (struct purge_result){ 0 };
-	int r = options->apply ? purge_restore(&restored, err) : 0;
-	if (r < 0)
-		return r;
-	r = take_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
-			&ret->before, unknowns, err);
+	int r = take_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
+			    &ret->before, unknowns, err);
 	if (r < 0)
 		return r;
 	ret->plan = l.plan;
@@ -251,6 +244,28 @@ int purge_run(const struct root *root, const struct offer *offer,
 	}
 	ret->cpu_ns = clock_cpu_ns() - cpu;
 	ret->wall_ns = clock_mono_ns() - wall;
+	return r;
+}
+
+int purge_run(const struct root *root, const struct offer *offer,
+	      const struct purge_options *options, struct purge_result *ret,
+	      struct unknowns *unknowns, struct err *err)
+{
+	struct census *census;
+	struct err load = { 0 };
+	unsigned restored;
+
+	*ret = (struct purge_result){ 0 };
+	int r = options->apply ? purge_restore(&restored, err) : 0;
+	if (r < 0)
+		return r;
+	r = census_open(root, offer, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &census, &load);
+	if (r < 0)
+		return err_set(err, r,
+			       "purge must know what it may touch, and that needs the census: %s",
+			       load.text);
+	r = run_with(root, offer, census, options, ret, unknowns, err);
+	census_close(census);
 	return r;
 }
 

@@ -90,6 +90,27 @@ static __always_inline void walk_start(void)
 	st.live = css ? 1 : 0; /* the root itself */
 }
 
+/* The multi-gen lists (6.1) count on their own: generation, then anonymous or file, then zone. */
+static __always_inline void read_gens(struct mem_cgroup_per_node *pn, struct census_rec *rec)
+{
+	__u32 size = bpf_core_field_size(((struct lruvec *)0)->lrugen.nr_pages);
+	__u32 zones = size / sizeof(long) / 8;
+
+	if (!bpf_core_field_exists(((struct lruvec *)0)->lrugen.nr_pages))
+		return;
+	if (size > sizeof(st.zones))
+		size = sizeof(st.zones);
+	if (!zones || bpf_core_read(st.zones, size, &pn->lruvec.lrugen.nr_pages))
+		return;
+	for (__u32 i = 0; i < 40; i++) {
+		long pages = st.zones[i];
+		if (i * sizeof(long) >= size)
+			break;
+		if (pages > 0) /* may be below 0 for a moment */
+			rec->lru_pages[i / zones % 2 ? 2 : 0] += pages;
+	}
+}
+
 /* Pages on the LRU lists: exact, without the lag of memory.stat, and not moved to the parent. */
 static __always_inline void read_lru(struct mem_cgroup *memcg, struct census_rec *rec, __u32 most)
 {
@@ -114,6 +135,8 @@ static __always_inline void read_lru(struct mem_cgroup *memcg, struct census_rec
 			for (__u32 k = 0; k < CENSUS_LRUS; k++)
 				rec->lru_pages[k] += st.zones[i + k];
 		}
+		if (most == CENSUS_NODES) /* kernels without bpf_loop have no generations */
+			read_gens(pn, rec);
 	}
 	rec->have |= CENSUS_HAVE_LRU;
 }

@@ -127,6 +127,7 @@ struct mem_cgroup_id {
 
 struct lru_gen_folio {
 	struct list_head folios[40];
+	long nr_pages[40];
 } SLICE;
 
 struct lruvec {

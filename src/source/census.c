@@ -47,7 +47,7 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->root = root;
-	c->want = want;
+	c->want = c->opened_for = want;
 	c->v1 = offer->memory != CGROUP_MEMORY_V2;
 	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	c->batch = calloc(CENSUS_OUT, sizeof(*c->batch));
@@ -58,6 +58,11 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 	}
 	*ret = c;
 	return 0;
+}
+
+void census_set_want(struct census *c, unsigned want)
+{
+	c->want = want & c->opened_for;
 }
 
 static void walk_reset(struct census *c)

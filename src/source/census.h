@@ -41,4 +41,6 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 int census_walk(struct census *c, const char *below, struct zombie_files *files,
 		int (*each)(void *arg, const struct zombie *z), void *arg,
 		struct unknowns *unknowns, struct census_totals *ret, struct err *err);
+/* Less than it was opened for, for the next walks. */
+void census_set_want(struct census *c, unsigned want);
 void census_close(struct census *c);

@@ -35,7 +35,7 @@ struct census {
 	struct census_bpf *skel;
 	const struct root *root;
 	enum census_variant variant;
-	unsigned want;
+	unsigned want, opened_for;
 	bool v1;
 	uint64_t page_bytes;
 	struct census_state *st; /* mapped, or our copy before 5.5 */
