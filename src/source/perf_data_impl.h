@@ -59,8 +59,8 @@ struct perf_queued {
 	uint32_t len;
 };
 struct perf_order {
-	VEC(struct perf_queued) queue;
-	struct buf bytes;
+	VEC(struct perf_queued) queue, sorted;
+	struct buf bytes, spare;
 	uint64_t serial;
 	uint64_t newest, round_newest, given_ns;
 	size_t most_bytes; /* held at once */

@@ -3,15 +3,49 @@
 #include <errno.h>
 #include <string.h>
 
+#include "auto.h"
 #include "perf_data_impl.h"
 
-static int queued_compare(const void *a, const void *b)
+static bool queued_before(const struct perf_queued *a, const struct perf_queued *b)
 {
-	const struct perf_queued *x = a, *y = b;
+	return a->time < b->time || (a->time == b->time && a->serial < b->serial);
+}
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
+/* The end of the sorted run that begins at `from`. */
+static size_t order_run(const struct perf_order *o, size_t from)
+{
+	size_t at = from + 1;
+
+	while (at < o->queue.len && queued_before(&o->queue.items[at - 1], &o->queue.items[at]))
+		at++;
+	return MIN_OF(at, o->queue.len);
+}
+
+/* Rings are sorted in themselves: merge run with run until one is left. */
+static bool order_sort(struct perf_order *o)
+{
+	if (!o->queue.len || order_run(o, 0) == o->queue.len)
+		return true;
+	if (!vec_reserve(&o->sorted, o->queue.len))
+		return false;
+	do {
+		o->sorted.len = 0;
+		for (size_t a = 0; a < o->queue.len;) {
+			size_t a_end = order_run(o, a), b = a_end;
+			size_t b_end = b < o->queue.len ? order_run(o, b) : b;
+			while (a < a_end || b < b_end) {
+				bool left = a < a_end &&
+					    (b >= b_end ||
+					     queued_before(&o->queue.items[a], &o->queue.items[b]));
+				o->sorted.items[o->sorted.len++] = o->queue.items[left ? a++ : b++];
+			}
+			a = b_end;
+		}
+		__auto_type swap = o->queue;
+		memcpy(&o->queue, &o->sorted, sizeof(o->queue));
+		memcpy(&o->sorted, &swap, sizeof(o->sorted));
+	} while (order_run(o, 0) != o->queue.len);
+	return true;
 }
 
 /* Give out what is not newer than until_ns; keep the rest. */
@@ -20,7 +54,8 @@ static int order_give(struct perf_order *o, uint64_t until_ns, perf_give_fn give
 {
 	size_t n = 0;
 
-	vec_sort(&o->queue, queued_compare);
+	if (!order_sort(o))
+		return err_set(err, -ENOMEM, "out of memory");
 	for (; n < o->queue.len && o->queue.items[n].time <= until_ns; n++) {
 		const struct perf_queued *q = &o->queue.items[n];
 		if (q->time < o->given_ns)
@@ -31,7 +66,9 @@ static int order_give(struct perf_order *o, uint64_t until_ns, perf_give_fn give
 		if (r)
 			return r;
 	}
-	struct buf kept = { 0 };
+	struct buf kept = o->spare;
+	buf_clear(&kept);
+	o->spare = (struct buf){ 0 };
 	for (size_t i = n; i < o->queue.len; i++) {
 		struct perf_queued q = o->queue.items[i];
 		size_t offset = kept.len;
@@ -44,12 +81,7 @@ static int order_give(struct perf_order *o, uint64_t until_ns, perf_give_fn give
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	o->queue.len -= n;
-	if (o->queue.len == 0) {
-		buf_free(&kept);
-		buf_clear(&o->bytes);
-		return 0;
-	}
-	buf_free(&o->bytes);
+	o->spare = o->bytes;
 	o->bytes = kept;
 	return 0;
 }
@@ -59,7 +91,8 @@ int perf_order_add(struct perf_order *o, uint64_t time, const void *record, size
 {
 	/* No round ends: half of what is held goes, or a hostile file would fill the memory. */
 	if (o->bytes.len + len > o->most_bytes && o->queue.len) {
-		vec_sort(&o->queue, queued_compare);
+		if (!order_sort(o))
+			return err_set(err, -ENOMEM, "out of memory");
 		int r = order_give(o, o->queue.items[o->queue.len / 2].time, give, arg, d, err);
 		if (r)
 			return r;
@@ -92,5 +125,7 @@ int perf_order_end(struct perf_order *o, perf_give_fn give, void *arg, struct pe
 void perf_order_free(struct perf_order *o)
 {
 	vec_free(&o->queue);
+	vec_free(&o->sorted);
 	buf_free(&o->bytes);
+	buf_free(&o->spare);
 }

@@ -27,6 +27,7 @@ struct import_store {
 	struct profile_encoder encoder;
 	struct profile segment; /* dictionaries of the present segment */
 	struct store_ids strings, modules, frames, stacks, cgroups;
+	uint16_t events[256]; /* event of the profile → of the segment + 1 */
 	VEC(struct profile_sample) samples;
 	struct profile_footer footer;
 	struct buf payload;
@@ -42,6 +43,7 @@ static void ids_forget(struct import_store *s)
 		free(all[i]->ids);
 		*all[i] = (struct store_ids){ 0 };
 	}
+	memset(s->events, 0, sizeof(s->events));
 }
 
 /* The place of an id, made when the dictionary has grown; NULL when out of memory. */
@@ -126,9 +128,14 @@ static struct profile_sample move_sample(struct import_store *s, const struct pr
 			*at = profile_add_cgroup(&s->segment, c->id, move_string(s, p, c->path));
 		to.cgroup = at ? *at : 0;
 	}
-	if (from->event < p->meta.events.len)
-		to.event = profile_add_event(&s->segment,
+	if (from->event < p->meta.events.len) {
+		uint16_t *event = &s->events[from->event];
+		if (!*event)
+			*event = 1 + profile_add_event(
+					     &s->segment,
 					     profile_text(p, p->meta.events.items[from->event]));
+		to.event = (uint8_t)(*event - 1);
+	}
 	return to;
 }
 

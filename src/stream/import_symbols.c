@@ -377,8 +377,9 @@ static uint32_t kernel_frame(struct import_symbols *s, const struct perf_data *d
 	const char *module, *name;
 	name = kallsyms_find(&s->kallsyms, address + (uint64_t)s->kernel_moved, &start, &module);
 	if (name) {
+		/* the function's start, as the recorder stores it: samples share their stacks */
 		f.symbol = profile_add_text(s->p, name);
-		f.symbol_offset = (uint32_t)(address + (uint64_t)s->kernel_moved - start);
+		f.address = start - (uint64_t)s->kernel_moved;
 	}
 	*cached = profile_add_frame(s->p, &f);
 	return (uint32_t)*cached;
@@ -433,7 +434,7 @@ static uint32_t user_frame(struct import_symbols *s, const struct process *p, ui
 		frame.address = elf_address;
 		if (e) {
 			frame.symbol = profile_add_text(s->p, symtab_name(&image->table, e));
-			frame.symbol_offset = (uint32_t)(elf_address - e->start);
+			frame.address = e->start;
 		}
 	} else if (f->path[0] != '/') {
 		frame.address = address; /* [vdso], //anon: an offset would say nothing */
