@@ -16,7 +16,7 @@
 
 enum {
 	FILES_MAX = 65536,
-	STACKS_CACHED = 1 << 20,
+	STACK_MEMOS = 1 << 16,
 	KALLSYMS_BYTES = 64 << 20,
 };
 
@@ -33,6 +33,13 @@ struct import_file {
 	struct map_u64 frames; /* address in the file → frame */
 };
 
+/* A caller's stack and the address that it calls → the callee's stack. Direct-mapped: a place that
+ * another one took is looked up the long way. */
+struct stack_memo {
+	uint64_t address, context; /* context: whose mappings, and how often they changed; | 1 */
+	uint32_t parent, stack;
+};
+
 struct import_symbols {
 	struct profile *p;
 	const struct root *root;
@@ -46,8 +53,9 @@ struct import_symbols {
 	int64_t kernel_moved; /* address in kallsyms minus address in the recording */
 	uint64_t reference;   /* where the recording's kernel had `reference_name` */
 	char reference_name[32];
-	struct map_u64 kernel_frames, unmapped_frames;
-	struct map_u64 stacks; /* hash of pid, maps and chain → stack */
+	struct map_u64 kernel_frames;
+	uint32_t unmapped; /* frame */
+	struct stack_memo *memo;
 	/* How often the maps of a pid (and those of the kernel) changed: makes cached stacks stale.
 	 */
 	struct map_u64 generations;
@@ -61,6 +69,11 @@ struct import_symbols *import_symbols_new(struct profile *p, const struct root *
 	struct import_symbols *s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
+	s->memo = calloc(STACK_MEMOS, sizeof(*s->memo));
+	if (!s->memo) {
+		free(s);
+		return NULL;
+	}
 	s->p = p;
 	s->root = root;
 	s->extra = extra;
@@ -83,9 +96,8 @@ void import_symbols_free(struct import_symbols *s)
 	vec_free(&s->kernel.maps);
 	kallsyms_free(&s->kallsyms);
 	map_u64_free(&s->kernel_frames);
-	map_u64_free(&s->unmapped_frames);
-	map_u64_free(&s->stacks);
 	map_u64_free(&s->generations);
+	free(s->memo);
 	free(s);
 }
 
@@ -396,18 +408,15 @@ static bool image_address(const struct symbol_image *image, uint64_t offset, uin
 	return false;
 }
 
-/* An address in no mapping: a broken chain, or a mapping that perf did not see. */
-static uint32_t unmapped_frame(struct import_symbols *s, uint64_t address)
+/* An address in no mapping: mostly not an address at all, but what code without frame pointers left
+ * in the register. It stays visible as an unknown caller; its value would only tell stacks apart
+ * that are the same. */
+static uint32_t unmapped_frame(struct import_symbols *s)
 {
-	bool fresh;
-	uint64_t *cached = map_u64_put(&s->unmapped_frames, address, &fresh);
-
-	if (!cached)
-		return 0;
-	if (fresh)
-		*cached = profile_add_frame(
-			s->p, &(struct profile_frame){ .address = address, .kind = PROFILE_USER });
-	return (uint32_t)*cached;
+	if (!s->unmapped)
+		s->unmapped =
+			profile_add_frame(s->p, &(struct profile_frame){ .kind = PROFILE_USER });
+	return s->unmapped;
 }
 
 static uint32_t user_frame(struct import_symbols *s, const struct process *p, uint64_t address)
@@ -416,7 +425,7 @@ static uint32_t user_frame(struct import_symbols *s, const struct process *p, ui
 	bool fresh;
 
 	if (!m || m->file >= s->files.len)
-		return unmapped_frame(s, address);
+		return unmapped_frame(s);
 	struct import_file *f = s->files.items[m->file];
 	uint64_t offset = address - m->start + m->file_offset;
 	uint64_t *cached = map_u64_put(&f->frames, offset, &fresh);
@@ -449,52 +458,59 @@ static bool mode_is_kernel(uint64_t mode)
 	       mode == PERF_RECORD_MISC_HYPERVISOR;
 }
 
-static uint32_t stack_build(struct import_symbols *s, const struct perf_data *d,
-			    const struct perf_rec *rec)
-{
-	uint32_t frames[PERF_CHAIN_MAX + 1];
-	size_t n = 0;
-	bool kernel = mode_is_kernel(rec->misc & PERF_RECORD_MISC_CPUMODE_MASK);
-	const struct process *p = process_table_get(&s->processes, rec->pid);
+struct chain_frame {
+	uint64_t address;
+	bool kernel;
+};
 
-	if (p && !p->maps.len && p->parent) {
-		process_table_inherit(&s->processes, process_table_put(&s->processes, rec->pid));
-		p = process_table_get(&s->processes, rec->pid);
-	}
+/* Addresses of the chain without the markers; leaf first. */
+static size_t chain_frames(const struct perf_rec *rec, struct chain_frame ret[PERF_CHAIN_MAX + 1])
+{
+	bool kernel = mode_is_kernel(rec->misc & PERF_RECORD_MISC_CPUMODE_MASK);
+	size_t n = 0;
+
 	for (size_t i = 0; i < rec->n_chain; i++) {
 		uint64_t ip = rec->chain[i];
-		if (ip >= CONTEXT_MAX) {
+		if (ip >= CONTEXT_MAX)
 			kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL ||
 				 ip == (uint64_t)PERF_CONTEXT_HV ||
 				 ip == (uint64_t)PERF_CONTEXT_GUEST_KERNEL;
-			continue;
-		}
-		frames[n++] = kernel ? kernel_frame(s, d, ip) : user_frame(s, p, ip);
+		else
+			ret[n++] = (struct chain_frame){ ip, kernel };
 	}
 	if (n == 0 && (rec->have & PERF_HAVE_IP))
-		frames[n++] = kernel ? kernel_frame(s, d, rec->ip) : user_frame(s, p, rec->ip);
-	return profile_add_chain(s->p, frames, n);
+		ret[n++] = (struct chain_frame){ rec->ip, kernel };
+	return n;
 }
 
 uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *d,
 			      const struct perf_rec *rec)
 {
-	/* The same place is sampled again and again: its frames are looked up once. The whole
-	 * history of maps is part of the key, so that a stale answer cannot be given. */
-	uint64_t key = hash_bytes(rec->chain ? (const void *)rec->chain : "", 8 * rec->n_chain);
-	key = hash_u64(key ^ hash_u64(rec->ip) ^ hash_u64((uint64_t)rec->pid << 16 | rec->misc));
-	const uint64_t *generation = map_u64_get(&s->generations, rec->pid);
-	key = hash_u64(key ^
-		       hash_u64((s->kernel_generation << 32) + (generation ? *generation : 0)));
-	bool fresh;
+	const uint64_t *known = map_u64_get(&s->generations, rec->pid);
+	uint64_t generation = known ? *known : 0;
+	struct chain_frame frames[PERF_CHAIN_MAX + 1];
+	size_t n = chain_frames(rec, frames);
+	const struct process *p = process_table_get(&s->processes, rec->pid);
+	uint64_t user = hash_u64((uint64_t)rec->pid << 32 ^ generation) | 1;
+	uint64_t kernel = s->kernel_generation << 1 | 1;
+	uint32_t stack = 0;
 
-	if (s->stacks.len >= STACKS_CACHED)
-		map_u64_free(&s->stacks);
-	uint64_t *cached = map_u64_put(&s->stacks, key, &fresh);
-	if (!cached)
-		return stack_build(s, d, rec);
-	if (!fresh)
-		return (uint32_t)*cached;
-	*cached = stack_build(s, d, rec);
-	return (uint32_t)*cached;
+	if (p && !p->maps.len && p->parent) {
+		process_table_inherit(&s->processes, process_table_put(&s->processes, rec->pid));
+		p = process_table_get(&s->processes, rec->pid);
+	}
+	while (n-- > 0) {
+		const struct chain_frame *f = &frames[n];
+		uint64_t context = f->kernel ? kernel : user;
+		uint64_t at = (f->address ^ context) * UINT64_C(0x9e3779b97f4a7c15) + stack;
+		struct stack_memo *m = &s->memo[(at * UINT64_C(0xff51afd7ed558ccd)) >> 48];
+		if (m->context != context || m->address != f->address || m->parent != stack) {
+			uint32_t frame = f->kernel ? kernel_frame(s, d, f->address)
+						   : user_frame(s, p, f->address);
+			*m = (struct stack_memo){ f->address, context, stack,
+						  profile_add_stack(s->p, stack, frame) };
+		}
+		stack = m->stack;
+	}
+	return stack;
 }
