@@ -216,7 +216,7 @@ static uint32_t stack_of(struct maker *m, const char *const *names, const bool *
 static void make_stacks(struct maker *m)
 {
 	static const char *const hot[] = {
-		"runtime.goexit", "cadvisor.housekeeping", "fs.readMemoryStat" HOSTILE,
+		"runtime.goexit", "cadvisor.housekeeping", ("fs.readMemoryStat" HOSTILE),
 		"syscall.read",   "entry_SYSCALL_64",      "do_syscall_64",
 		"ksys_read",      "seq_read_iter",         "memcg_stat_show",
 		"mem_cgroup_iter"
