@@ -4,7 +4,7 @@
 # bench_profile.sh BUILD
 set -u
 build=$1
-dir=$(mktemp -d /var/tmp/zscope-bench-XXXXXX) || exit 2
+dir=$(mktemp -d /var/tmp/zscope-bench-profile-XXXXXX) || exit 2
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
 command -v perf >/dev/null || { echo "profile: skipped, perf is not installed"; exit 0; }
 
@@ -48,7 +48,7 @@ kill $(jobs -p) 2>/dev/null
 wait 2>/dev/null
 "$build/zscope" flame --store "$dir/with" --json >"$dir/flame.json"
 read -r samples lost < <(python3 -c "import json; d = json.load(open('$dir/flame.json')); print(d['samples'], d['lost'])")
-peer_samples=$(perf report -i "$dir/perf.data" --stdio -F sample -g none 2>/dev/null | awk '/^# Samples/ { print $3 }' | head -1 | sed 's/K/*1000/' | python3 -c 'print(eval(input()))')
+peer_samples=$(perf script -i "$dir/perf.data" -F pid 2>/dev/null | grep -c .)
 bytes() { find "$1" -name '*.seg' -printf '%s\n' | awk '{ s += $1 } END { print s + 0 }'; }
 profile_bytes=$(($(bytes "$dir/with") - $(bytes "$dir/without")))
 line "cpu of the recorder's profile part, s in 60 s" "$(python3 -c "print(max($(best ours 2) - $(best ticks 2), 0.0001))")" "$(best perf 2)" 0.3333
