@@ -46,6 +46,7 @@ static int crash_write_unit(struct lab_run *run, const char *path, struct err *e
 
 	buf_addf(&text,
 		 "[Unit]\nDescription=zscope lab: crash loop\nConditionPathExists=%s\n"
+		 "StartLimitIntervalSec=0\nCollectMode=inactive-or-failed\n"
 		 "[Service]\nExecStartPre=/bin/cp --backup=numbered /bin/true %s/left\n"
 		 "ExecStart=/bin/false\nRestart=on-failure\nRestartSec=%llums\n"
 		 "MemoryAccounting=yes\n",
