@@ -1,9 +1,12 @@
 #include "purge.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "purge_impl.h"
@@ -15,7 +18,8 @@ enum {
 	PURGE_ROUNDS = 10,
 	PURGE_SETTLE_MS = 50,
 	PURGE_SETTLE_TRIES = 60,
-	PURGE_MOST_HOLDERS = 1000
+	PURGE_MOST_HOLDERS = 1000,
+	PURGE_SETTLE_V2 = 10
 };
 
 const char *purge_method_name(enum purge_method method)
@@ -153,6 +157,20 @@ static int most_zombies_first(const void *a, const void *b)
 	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
 }
 
+/* On v2 an inode that a zombie wrote to still belongs to its writeback, until the kernel hands
+ * clean ones to the parent; it looks for them when a memory cgroup goes away. So let one go. */
+static void nudge_writeback(const struct offer *offer)
+{
+	const struct offer_mount *mount = offer_memory_mount(offer);
+	char path[400];
+
+	if (offer->memory != CGROUP_MEMORY_V2 || !mount)
+		return;
+	snprintf(path, sizeof(path), "/%s/zscope-purge-%d", mount->dir, getpid());
+	if (mkdir(path, 0700) == 0)
+		rmdir(path);
+}
+
 /* Zombies go in a kernel worker a moment after their last page. Wait while the number still falls.
  */
 static int settle(const struct root *root, const struct offer *offer, struct look *l,
@@ -160,9 +178,10 @@ static int settle(const struct root *root, const struct offer *offer, struct loo
 {
 	struct timespec pause = { .tv_nsec = PURGE_SETTLE_MS * (long)NS_PER_MS };
 	uint64_t last = UINT64_MAX;
-	unsigned same = 0;
+	unsigned same = 0, enough = offer->memory == CGROUP_MEMORY_V2 ? PURGE_SETTLE_V2 : 2;
 
-	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < 2; i++) {
+	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < enough; i++) {
+		nudge_writeback(offer);
 		nanosleep(&pause, NULL);
 		int r = take_census(root, offer, l, 0, NULL, ret, unknowns, err);
 		if (r < 0)
