@@ -371,7 +371,8 @@ static int script_give(struct perf_script *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	script_point(s, &s->sample.comm);
 	script_point(s, &s->sample.event);
-	vec_foreach (&s->frames, f) {
+	for (size_t i = 0; i < s->frames.len; i++) {
+		struct perf_script_frame *f = &s->frames.items[i];
 		script_point(s, &f->symbol);
 		script_point(s, &f->module);
 	}
