@@ -25,7 +25,7 @@ run() { # run DIR [meson test arguments]
 	local dir=$1
 	shift
 	rm -f "$dir/meson-logs/testlog.json"
-	meson test -C "$dir" --no-rebuild --print-errorlogs "$@"
+	meson test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@"
 	count "$dir"
 }
 
