@@ -246,7 +246,6 @@ static int why_captured(struct invocation *in, struct err *err)
 	AUTO_COLLECTED struct collected c = { 0 };
 	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
 	AUTO_ROOT struct root root = { .fd = -1 };
-	AUTO_BUF struct buf text = { 0 };
 	struct thresholds t = thresholds_default;
 	struct envelope envelope;
 

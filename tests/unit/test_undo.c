@@ -95,6 +95,7 @@ TEST(a_second_fix_is_refused)
 	char state[128];
 	struct err err = { 0 };
 
+	CHECK(first.lock_fd >= 0);
 	state_of(&fake, state);
 	CHECK_EQ(undo_open(state, &second, &err), -EWOULDBLOCK);
 	CHECK(strstr(err.text, "under way") != NULL);
