@@ -28,7 +28,7 @@ bool vec_grow(void **items, size_t *cap, size_t want, size_t size);
 		(v)->cap = 0;      \
 	} while (0)
 #define vec_foreach(v, it) \
-	for (__auto_type it = (v)->items + 0; (v)->items && it < (v)->items + (v)->len; it++)
+	for (__auto_type it = (v)->len ? (v)->items : NULL; it && it < (v)->items + (v)->len; it++)
 #define vec_sort(v, compare)                                                         \
 	do {                                                                         \
 		if ((v)->len)                                                        \
