@@ -234,46 +234,88 @@ static void proof_insert_task(struct queue_proof *p, const struct queue_task *ta
 	p->tasks[at] = *task;
 }
 
-/* Tasks whose last core was this one, by CPU time over the stall; and how ksoftirqd waited. */
-static bool proof_tasks(struct queue_proof *p, const struct tick *a, const struct tick *b,
-			double seconds, double *ret_wait_share)
+enum { PROOF_MOST_TASKS = 64 };
+
+/* CPU time of a task between two ticks: its own meter, else the difference to the tick before. */
+static double proof_task_ran_s(const struct rec_task *y, const struct tick *before)
+{
+	if (y->have & REC_TASK_RECENT)
+		return (double)y->recent / 1e9;
+	const struct rec_task *x = proof_task(before, y->pid, y->start);
+	return x ? (double)proof_less(y->utime + y->stime, x->utime + x->stime) / 100 : 0;
+}
+
+static void proof_add_ran(struct queue_task *tasks, size_t *n, const struct rec_task *y,
+			  double ran_s)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if (tasks[i].pid == y->pid) {
+			tasks[i].percent += ran_s;
+			return;
+		}
+	}
+	if (*n == PROOF_MOST_TASKS)
+		return;
+	struct queue_task *task = &tasks[(*n)++];
+	*task = (struct queue_task){ .pid = y->pid, .percent = ran_s };
+	text_copy(task->comm, sizeof(task->comm), y->comm);
+	if (y->have & REC_TASK_CGROUP)
+		text_copy(task->cgroup, sizeof(task->cgroup), y->cgroup);
+}
+
+/* Tasks whose last core was this one, by CPU time over the stall. A tick lists only the busiest: a
+ * task may come late or go early, so that every tick is asked and not the first and last alone. */
+static void proof_tasks(struct queue_proof *p, const struct tick *const *ticks, size_t n,
+			const struct tick *a, const struct tick *b)
+{
+	struct queue_task ran[PROOF_MOST_TASKS];
+	double seconds = (double)(b->mono_ns - a->mono_ns) / 1e9;
+	size_t n_ran = 0;
+
+	for (size_t k = 1; k < n; k++) {
+		if (ticks[k]->mono_ns <= a->mono_ns || ticks[k]->mono_ns > b->mono_ns)
+			continue;
+		for (size_t i = 0; i < ticks[k]->rows[REC_TASK].len; i++) {
+			const struct rec_task *y = TICK_ROW(ticks[k], REC_TASK, rec_task, i);
+			if (!(y->have & REC_TASK_COMM) || !(y->have & REC_TASK_CPU) ||
+			    y->cpu != p->cpu || strncmp(y->comm, "ksoftirqd/", 10) == 0)
+				continue;
+			double s = proof_task_ran_s(y, ticks[k - 1]);
+			if (s > 0)
+				proof_add_ran(ran, &n_ran, y, s);
+		}
+	}
+	for (size_t i = 0; i < n_ran; i++) {
+		ran[i].percent = 100 * ran[i].percent / seconds;
+		proof_insert_task(p, &ran[i]);
+	}
+}
+
+/* How long ksoftirqd of the core waited to run. */
+static bool proof_wait(const struct queue_proof *p, const struct tick *a, const struct tick *b,
+		       double seconds, double *ret_share)
 {
 	char ksoftirqd[32];
-	bool have_wait = false;
 
 	snprintf(ksoftirqd, sizeof(ksoftirqd), "ksoftirqd/%" PRIu64, p->cpu);
 	for (size_t i = 0; i < b->rows[REC_TASK].len; i++) {
 		const struct rec_task *y = TICK_ROW(b, REC_TASK, rec_task, i);
 		const struct rec_task *x = proof_task(a, y->pid, y->start);
-		if (!(y->have & REC_TASK_COMM) || !(y->have & REC_TASK_CPU) || y->cpu != p->cpu)
+		if (!(y->have & REC_TASK_COMM) || strcmp(y->comm, ksoftirqd) != 0 || !x ||
+		    !(y->have & x->have & REC_TASK_RUN_DELAY))
 			continue;
-		if (strcmp(y->comm, ksoftirqd) == 0) {
-			if (x && y->have & x->have & REC_TASK_RUN_DELAY) {
-				*ret_wait_share = (double)proof_less(y->run_delay, x->run_delay) /
-						  1e9 / seconds;
-				have_wait = true;
-			}
-			continue;
-		}
-		uint64_t ticks = x ? proof_less(y->utime + y->stime, x->utime + x->stime) : 0;
-		struct queue_task task = { .pid = y->pid,
-					   .percent = (double)ticks / seconds }; /* 100 a second */
-		if (!ticks)
-			continue;
-		text_copy(task.comm, sizeof(task.comm), y->comm);
-		if (y->have & REC_TASK_CGROUP)
-			text_copy(task.cgroup, sizeof(task.cgroup), y->cgroup);
-		proof_insert_task(p, &task);
+		*ret_share = (double)proof_less(y->run_delay, x->run_delay) / 1e9 / seconds;
+		return true;
 	}
-	return have_wait;
+	return false;
 }
 
 struct proof_signs {
 	bool have_irq, irq_flat, have_rx, rx_flat, have_wait, waiting;
 };
 
-static struct proof_signs proof_signs(struct queue_proof *p, const struct tick *a,
-				      const struct tick *b)
+static struct proof_signs proof_signs(struct queue_proof *p, const struct tick *const *ticks,
+				      size_t n, const struct tick *a, const struct tick *b)
 {
 	double seconds = (double)(b->mono_ns - a->mono_ns) / 1e9, share = 0;
 	struct proof_signs s = { 0 };
@@ -295,7 +337,8 @@ static struct proof_signs proof_signs(struct queue_proof *p, const struct tick *
 					 proof_less(y, x), seconds);
 	}
 	proof_busy(p, a, b);
-	s.have_wait = proof_tasks(p, a, b, seconds, &share);
+	proof_tasks(p, ticks, n, a, b);
+	s.have_wait = proof_wait(p, a, b, seconds, &share);
 	if (s.have_wait) {
 		s.waiting = share >= limits.waiting_share;
 		queue_proof_add_evidence(p, "ksoftirqd of the core waited to run",
@@ -354,6 +397,6 @@ void queue_proof_judge(const struct rec_event *event, const struct tick *const *
 				  : "the lines do not name the queue");
 		return;
 	}
-	struct proof_signs signs = proof_signs(ret, a, b);
+	struct proof_signs signs = proof_signs(ret, ticks, n, a, b);
 	proof_decide(ret, &signs);
 }

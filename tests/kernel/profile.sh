@@ -80,16 +80,23 @@ shares() {
 	python3 - "$dir/report" "$dir/flame" <<'PY' || fail "shares differ"
 import json, re, sys
 idle = re.compile(r"idle|halt")
+# several names of one address are one function: perf and we may choose differently
+first, alias = {}, {}
+for line in open("/proc/kallsyms"):
+    address, _, name = line.split()[:3]
+    alias.setdefault(name, first.setdefault(address, name))
 perf = {}
 for line in open(sys.argv[1]):
     m = re.match(r"\s*(\d+)\s+\[[k.]\]\s+(\S.*?)\s*$", line)
     if m and not m[2].startswith("0x") and not idle.search(m[2]):
-        perf[m[2]] = perf.get(m[2], 0) + int(m[1])
+        name = alias.get(m[2], m[2])
+        perf[name] = perf.get(name, 0) + int(m[1])
 ours = {}
 flame = json.load(open(sys.argv[2]))
 for f in flame["functions"]:
     if "+0x" not in f["name"]:
-        ours[f["name"]] = ours.get(f["name"], 0) + f["self"]
+        name = alias.get(f["name"], f["name"])
+        ours[name] = ours.get(name, 0) + f["self"]
 a, b = sum(perf.values()), sum(ours.values())
 worst = 0
 for name in sorted(perf, key=perf.get, reverse=True)[:20]:
