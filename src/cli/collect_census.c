@@ -11,6 +11,7 @@
 #include "zombies.h"
 
 enum { COLLECT_MOST_OWNERS = 64 };
+static const uint64_t collect_census_age_ns = 5 * NS_PER_S;
 
 /* The container's name, where the engine told it: every zombie of one directory may be of one
  * container that is recreated. */
@@ -26,7 +27,12 @@ static int census_fill(struct collected *c, const struct census_summary *s)
 {
 	struct facts *f = &c->facts;
 
-	if ((s->have & CENSUS_COUNT_KNOWN) == CENSUS_COUNT_KNOWN) {
+	/* A census is taken once a minute, ticks every second: an older one must not overrule what
+	 * came after it. */
+	if (f->have & FACT_MEMCG && s->time_ns + collect_census_age_ns < f->to_ns &&
+	    (double)s->dying < 0.7 * (double)f->dying)
+		return 0;
+	if ((s->have & CENSUS_COUNT_KNOWN) == CENSUS_COUNT_KNOWN && !(f->have & FACT_MEMCG)) {
 		f->tracked = s->tracked;
 		f->alive = s->live;
 		f->dying = s->dying;

@@ -11,7 +11,14 @@
 #include "timefmt.h"
 #include "zombies.h"
 
-enum { RECORD_CHURN_EVERY_S = 60, RECORD_CHURN_GROUPS = 100 };
+/* Every minute; every few seconds while cgroups come and go at a rate that makes a minute too
+ * coarse to tell why. */
+enum {
+	RECORD_CHURN_EVERY_S = 60,
+	RECORD_CHURN_BUSY_S = 5,
+	RECORD_CHURN_BUSY = 20, /* made within RECORD_CHURN_BUSY_S */
+	RECORD_CHURN_GROUPS = 100,
+};
 
 struct record_churn {
 	const struct root *root;
@@ -21,7 +28,8 @@ struct record_churn {
 	char census_why[300];
 	struct churn_summary summary;
 	uint64_t lost;
-	uint64_t next_ns; /* monotonic */
+	uint64_t next_ns;  /* monotonic */
+	uint64_t early_ns; /* not before, even when it is busy */
 	struct buf frame;
 	unsigned shed;
 };
@@ -112,14 +120,25 @@ static int put_census(struct record_churn *p, const struct store_clock *clock,
 				   err);
 }
 
+static bool is_busy(const struct record_churn *p)
+{
+	uint64_t made = 0;
+
+	vec_foreach (&p->summary.groups, g)
+		made += g->made;
+	return made >= RECORD_CHURN_BUSY;
+}
+
 static int part_tick(void *state, const struct store_clock *clock, struct store_writer *w,
 		     struct err *err)
 {
 	struct record_churn *p = state;
 	int r = part_ready(state, w, err);
 
-	if (r < 0 || clock->mono_ns < p->next_ns)
+	if (r < 0 ||
+	    (clock->mono_ns < p->next_ns && !(clock->mono_ns >= p->early_ns && is_busy(p))))
 		return r;
+	p->early_ns = clock->mono_ns + RECORD_CHURN_BUSY_S * NS_PER_S;
 	p->next_ns = clock->mono_ns + RECORD_CHURN_EVERY_S * NS_PER_S;
 	if (p->churn)
 		r = put_churn(p, clock, w, err);
