@@ -38,9 +38,9 @@ for s in $((end - 400)) $((end + 1)); do
 	[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'outside the recording' "$tmp/err" || fail "second $s: $(cat "$tmp/err")"
 done
 
-"$zscope" record --store "$tmp/real" --no-profile --for 9s 2>/dev/null || fail "record"
+"$zscope" record --store "$tmp/real" --no-profile --for 62s 2>/dev/null || fail "record"
 first=$(find "$tmp/real" -name '*.seg' -printf '%f\n' | sort | head -n 1 | cut -c 2-11)
-for s in $(seq $((first + 1)) $((first + 6))); do
+for s in $(seq $((first + 1)) $((first + 60))); do
 	at "$tmp/real" "$s" >"$tmp/out" 2>"$tmp/err" || fail "real second $s: $(cat "$tmp/err")"
 	[ "$(wc -l <"$tmp/out")" -eq 1 ] || fail "real second $s: $(wc -l <"$tmp/out") lines"
 done

@@ -15,19 +15,26 @@ fail() { echo "FAILED: $*"; failed=1; }
 record() { "$zscope" record "$@" 2>>"$tmp/log"; }
 
 kill_before_every_write() {
-	local n runs=0
-	for n in 3 4 5 6 7 8 9 11 13 16 20 26; do
+	local n runs=0 ended=
+	# every one, until the recording ends by itself
+	for n in $(seq 1 80); do
 		rm -rf "$tmp/kill"
 		# in a shell of its own, which keeps its word about the kill to itself
 		(strace -f -qq -o /dev/null -e trace=write,pwrite64 -e inject=write:signal=KILL:when=$n \
-			"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 4s --no-profile; :) 2>/dev/null
+			"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 2s --no-profile; exit $?) 2>/dev/null && ended=$n
 		"$dump" "$tmp/kill" >"$tmp/out" 2>"$tmp/err"
 		case $? in
 		0) runs=$((runs + 1)) ;;
-		2) grep -q 'the recording is empty' "$tmp/err" || fail "killed before write $n: $(cat "$tmp/err")" ;;
+		2) grep -qE 'the recording is empty|no recording there|No such file' "$tmp/err" || fail "killed before write $n: $(cat "$tmp/err")" ;;
 		*) fail "killed before write $n: $(tail -n 1 "$tmp/out")" ;;
 		esac
+		[ -z "$ended" ] || break
 	done
+	[ -n "$ended" ] || fail "80 writes and no end"
+	echo "killed before each of $((ended - 1)) writes"
+	rm -rf "$tmp/kill"
+	(strace -f -qq -o /dev/null -e trace=write -e inject=write:signal=KILL:when=$((ended - 3)) \
+		"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 2s --no-profile; :) 2>/dev/null
 	[ $runs -ge 6 ] || fail "only $runs of the killed recordings had anything in them"
 	# and it goes on in the same directory
 	record --store "$tmp/kill" --interval 100ms --for 1s --no-profile || fail "no recording after a kill"
