@@ -14,19 +14,17 @@ setup() { # setup DIR [meson options]
 	ninja -C "$dir" >"$dir/ninja.log" 2>&1 || { tail -n 60 "$dir/ninja.log"; return 1; }
 }
 
-count() { # count LABEL: add up meson's own log of the last run in DIR
-	local dir=$1 line
-	line=$(python3 tests/count.py "$dir/meson-logs/testlog.json" tests/may-skip) || failed=$((failed + 1))
+run() { # run DIR [meson test arguments], and a second time what failed on the real kernel
+	local dir=$1 logs=$1/meson-logs again line
+	shift
+	rm -f "$logs/testlog.json" "$logs/second.json"
+	meson test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@"
+	mapfile -t again < <(python3 tests/count.py --again "$logs/testlog.json")
+	[ -z "${again[*]}" ] ||
+		meson test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 4 --num-processes 1 --logbase second "${again[@]}"
+	line=$(python3 tests/count.py "$logs/testlog.json" tests/may-skip "$logs/second.json") || failed=$((failed + 1))
 	read -r p f s <<<"$line"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-}
-
-run() { # run DIR [meson test arguments]
-	local dir=$1
-	shift
-	rm -f "$dir/meson-logs/testlog.json"
-	meson test -C "$dir" --no-rebuild --print-errorlogs --timeout-multiplier 4 "$@"
-	count "$dir"
 }
 
 step() { # a build that fails is a failed test

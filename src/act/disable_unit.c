@@ -8,6 +8,7 @@
 #include "buf.h"
 #include "text.h"
 #include "timefmt.h"
+#include "unit_guard.h"
 
 #define UNIT_DIR   "etc/systemd/system"
 #define PRESET_DIR "etc/systemd/system-preset"
@@ -143,7 +144,7 @@ int disable_unit(struct undo *u, struct manager *m, const struct root *root, con
 	struct disable d = { u, m, root, unit, told, arg };
 	int r = 0;
 
-	if (!manager_unit_name_ok(unit))
+	if (!unit_name_ok(unit))
 		return err_set(err, -EINVAL, "'%s' is no unit name", unit);
 	/* The file first: a unit that loops would be started again between the stop and the mask.
 	 */

@@ -27,10 +27,6 @@ int manager_unit_get(struct manager *m, const char *unit, struct manager_unit *r
 int manager_stop(struct manager *m, const char *unit, uint64_t timeout_ns, struct err *err);
 int manager_start(struct manager *m, const char *unit, struct err *err);
 int manager_reload(struct manager *m, struct err *err);
-/* Names that systemd accepts and nothing else: letters, digits, :-_.\@ and a unit suffix. */
-bool manager_unit_name_ok(const char *unit);
-/* Units whose loss takes the node away (pid 1, sshd, kubelet, network ...). */
-bool manager_unit_is_protected(const char *unit);
 
 static inline void manager_close_p(struct manager **m)
 {

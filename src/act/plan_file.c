@@ -13,6 +13,7 @@
 #include "text.h"
 #include "timefmt.h"
 #include "undo.h"
+#include "unit_guard.h"
 
 #define PLAN_NAME "plan"
 static const uint64_t plan_valid_ns = 24 * 3600 * NS_PER_S;
@@ -35,7 +36,7 @@ static void plan_target_state(const struct root *root, struct manager *m, const 
 	struct stat st = { 0 };
 
 	text_copy(ret, 600, "-");
-	if (!m || !manager_unit_name_ok(unit) || manager_unit_get(m, unit, &state, NULL) < 0)
+	if (!m || !unit_name_ok(unit) || manager_unit_get(m, unit, &state, NULL) < 0)
 		return;
 	if (*state.fragment)
 		(void)root_lstat(root, state.fragment, &st, NULL);

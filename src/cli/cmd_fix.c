@@ -10,6 +10,7 @@
 #include "plan_file.h"
 #include "text.h"
 #include "timefmt.h"
+#include "unit_guard.h"
 
 static const uint64_t fix_drain_ns = 90 * NS_PER_S; /* systemd's own default for a stop */
 
@@ -61,9 +62,9 @@ static int fix_list(const struct plan_file *plan)
 
 static int fix_refuse_protected(const struct fix_options *o, const char *unit, struct err *err)
 {
-	if (!manager_unit_name_ok(unit))
+	if (!unit_name_ok(unit))
 		return err_set(err, -EINVAL, "'%s' is no unit name", unit);
-	if (!manager_unit_is_protected(unit) || (o->force && strcmp(o->force, unit) == 0))
+	if (!unit_is_protected(unit) || (o->force && strcmp(o->force, unit) == 0))
 		return 0;
 	return err_set(
 		err, -EPERM,

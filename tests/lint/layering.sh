@@ -3,7 +3,7 @@
 set -eu
 commands=$(dirname "$(realpath "$2")")/compile_commands.json
 cd "$1"
-layers="base root rec source symbol store stream model analyze act view cli"
+layers="base root rec source symbol store stream model analyze gather act view cli"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 includes= above= checked=0

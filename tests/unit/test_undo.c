@@ -5,6 +5,7 @@
 #include "fake_root.h"
 #include "plan_file.h"
 #include "undo.h"
+#include "unit_guard.h"
 
 static void state_of(const struct fake_root *fake, char ret[128])
 {
@@ -103,16 +104,16 @@ TEST(a_second_fix_is_refused)
 
 TEST(names_are_checked)
 {
-	CHECK(manager_unit_name_ok("ecs.service"));
-	CHECK(manager_unit_name_ok("a@b\\x2d.service"));
+	CHECK(unit_name_ok("ecs.service"));
+	CHECK(unit_name_ok("a@b\\x2d.service"));
 	static const char *const bad[] = { "../x.service", "a b.service", "$(x).service",
 					   ".service",     "x",           "a/b.service",
 					   "-rf.service",  "x.service;y" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHECK(!manager_unit_name_ok(bad[i]));
-	CHECK(manager_unit_is_protected("sshd.service"));
-	CHECK(manager_unit_is_protected("kubelet.service"));
-	CHECK(!manager_unit_is_protected("ecs.service"));
+		CHECK(!unit_name_ok(bad[i]));
+	CHECK(unit_is_protected("sshd.service"));
+	CHECK(unit_is_protected("kubelet.service"));
+	CHECK(!unit_is_protected("ecs.service"));
 }
 
 TEST(plans_go_stale)

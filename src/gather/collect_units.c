@@ -5,8 +5,8 @@
 #include "audit_read.h"
 #include "auto.h"
 #include "collect.h"
-#include "manager.h"
 #include "rec_units.h"
+#include "unit_guard.h"
 
 static int units_fill_containers(struct collected *c, const struct audit *a)
 {
@@ -38,7 +38,7 @@ static int units_fill(struct collected *c, const struct audit *a)
 			.crash_loop = u->crash_loop && u->restarts_per_hour > 0,
 			.active = u->active && strcmp(u->active, "active") == 0,
 			.failed = u->failed,
-			.is_protected = manager_unit_is_protected(u->unit),
+			.is_protected = unit_is_protected(u->unit),
 			.expected = u->expected,
 			.restarts = u->restarts,
 			.restarts_per_hour = u->restarts_per_hour > 0 ? u->restarts_per_hour : 0,
