@@ -133,7 +133,57 @@ static bool log_take_iso_time(struct log_cursor *c, struct log_line *ret)
 	return true;
 }
 
-/* "<30>" before a syslog line, "kern.err: " and "kern  :err   : " as some tools print it. */
+/* One of the names, ended by a character of `stop`; its index, or -1. */
+static int log_name(const char **at, const char *end, const char *const *names, size_t n,
+		    const char *stop)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(names[i]);
+		if ((size_t)(end - *at) > len && memcmp(*at, names[i], len) == 0 &&
+		    strchr(stop, (*at)[len])) {
+			*at += len;
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+/* "kern.err: " and "kern  :err   : " of dmesg -x, with the facility of whoever wrote the line. */
+static bool log_take_named_priority(struct log_cursor *c, struct log_line *ret)
+{
+	static const char *const facilities[] = {
+		"kern",   "user",   "mail",     "daemon", "auth",   "syslog", "lpr",    "news",
+		"uucp",   "cron",   "authpriv", "ftp",    "ntp",    "audit",  "alert",  "clock",
+		"local0", "local1", "local2",   "local3", "local4", "local5", "local6", "local7",
+	};
+	/* the numbers of the first eight, then other words for two of them */
+	static const char *const levels[] = { "emerg",  "alert", "crit",  "err",   "warn",
+					      "notice", "info",  "debug", "error", "warning" };
+	const char *p = c->p;
+	int facility = log_name(&p, c->end, facilities, ARRAY_LEN(facilities), " :.");
+
+	if (facility < 0)
+		return false;
+	while (p < c->end && *p == ' ')
+		p++;
+	if (p == c->end || (*p != ':' && *p != '.'))
+		return false;
+	p++;
+	int level = log_name(&p, c->end, levels, ARRAY_LEN(levels), " :");
+	if (level < 0)
+		return false;
+	while (p < c->end && *p == ' ')
+		p++;
+	if (c->end - p < 2 || p[0] != ':' || p[1] != ' ')
+		return false;
+	ret->facility = (unsigned)facility;
+	ret->level = (unsigned)(level < 8 ? level : level - 5);
+	ret->have_facility = true;
+	c->p = p + 2;
+	return true;
+}
+
+/* "<30>" before a syslog line, or the priority in words. */
 static bool log_take_priority(struct log_cursor *c, struct log_line *ret)
 {
 	const char *p = c->p;
@@ -148,13 +198,7 @@ static bool log_take_priority(struct log_cursor *c, struct log_line *ret)
 		ret->level = value & 7;
 		ret->have_facility = true;
 		c->p = p + 1;
-	} else if (log_left(c) > 16 && memcmp(p, "kern", 4) == 0 &&
-		   (p[4] == '.' || (p[4] == ' ' && p[5] == ' ' && p[6] == ':'))) {
-		const char *colon = memchr(p + 7, ':', MIN_OF(log_left(c) - 7, 10u));
-		if (!colon || colon + 1 >= c->end || colon[1] != ' ')
-			return false;
-		c->p = colon + 2;
-	} else {
+	} else if (!log_take_named_priority(c, ret)) {
 		return false;
 	}
 	ret->shapes |= LOG_TAG;

@@ -13,7 +13,7 @@ struct xmit_timeout {
 	uint64_t count;
 };
 
-/* Needs tracefs and the right to open tracepoints; err names what is missing. */
+/* Needs the right to open tracepoints; tracefs need not be mounted. err names what is missing. */
 int xmit_timeout_open(struct xmit_timeout *x, const struct root *root, struct err *err);
 /* Hits since the last call. */
 uint64_t xmit_timeout_read(struct xmit_timeout *x);

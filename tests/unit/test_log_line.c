@@ -42,6 +42,11 @@ TEST(every_format_gives_the_bare_message)
 	check_text("[  123.456789] host kernel: ena x: TX", "ena x: TX");
 	check_text("kern.err: Aug 15 12:21:39 h kernel: [325978.631877] ena x: TX", "ena x: TX");
 	check_text("kern  :err   : [  123.456789] ena x: TX", "ena x: TX");
+	check_text("kern.warning: ena x: TX", "ena x: TX");
+	check_text("kern.shouted: ena x: TX", "kern.shouted: ena x: TX");
+	check_text("user  :notice: [  123.456789] ena x: TX", "ena x: TX");
+	check_text("daemon:info  : [  123.456789] ena x: TX", "ena x: TX");
+	check_text("authpriv:info  : [  123.456789] ena x: TX", "ena x: TX");
 	check_text("May 25 07:29:42 x 0,16627,40311380557,-,caller=C0;ena x: TX", "ena x: TX");
 	check_text("6,1,2,-;ena x: TX", "ena x: TX");
 	check_text("<6>[  123.456789] ena x: TX", "ena x: TX");
@@ -70,6 +75,13 @@ TEST(only_kmsg_and_the_journal_prove_a_facility)
 	CHECK(parse("6,1,2,-;x").facility_proven);
 	CHECK_EQ(parse("12,1,2,-;x").facility, 1);
 	CHECK(!parse("<6>x").facility_proven);
+	CHECK_EQ(parse("kern  :err   : [    1.0] x").facility, 0);
+	CHECK_EQ(parse("user  :err   : [    1.0] x").facility, 1);
+	CHECK_EQ(parse("daemon:err   : [    1.0] x").facility, 3);
+	CHECK_EQ(parse("local7:debug : [    1.0] x").facility, 23);
+	CHECK_EQ(parse("local7.warning: x").level, 4);
+	CHECK_EQ(parse("local7.error: x").level, 3);
+	CHECK(!parse("user  :err   : [    1.0] x").facility_proven);
 	CHECK(!parse("kern.err: Aug 15 12:21:39 h kernel: x").facility_proven);
 	struct log_line line =
 		parse("{\"MESSAGE\":\"x\",\"_TRANSPORT\":\"kernel\",\"SYSLOG_FACILITY\":"
