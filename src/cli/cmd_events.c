@@ -30,7 +30,8 @@ static const struct option options[] = {
 	       "records"),
 	OPTION(events_cli, histogram, "histogram", 0, OPTION_FLAG, NULL, "events per hour"),
 	OPTION(events_cli, lines, "lines", 0, OPTION_FLAG, NULL,
-	       "with --log: the matching lines as they stand there, instead of events"),
+	       "instead of events: with --log the matching lines as they stand there, of a "
+	       "recording every kernel line in it"),
 	OPTION(events_cli, patterns, "patterns", 0, OPTION_TEXT, "FILE",
 	       "more rows for the table of known kernel lines"),
 	OPTION(events_cli, check_patterns, "check-patterns", 0, OPTION_TEXT, "FILE",
@@ -60,8 +61,6 @@ static int events_run(struct invocation *in, struct err *err)
 				       : strcmp(cli->severity, "warn") == 0 ? EVENT_WARN
 									    : EVENT_INFO;
 	}
-	if (cli->lines && !cli->log)
-		return err_set(err, -EINVAL, "--lines needs --log FILE");
 	if (cli->log)
 		return events_from_log(&request, cli->log, err);
 	return events_from_store(&request, err);
@@ -86,6 +85,7 @@ const struct command cmd_events = {
 		    "zscope events --id net-driver-reset --from -1h --json\n"
 		    "zscope events --log /var/log/kern.log.2.gz\n"
 		    "journalctl -k -o json | zscope events --log -\n"
+		    "zscope events --lines --from 03:00 --to 03:10\n"
 		    "zscope events --check-patterns my-lines.tsv\n",
 	.common = COMMON_JSON | COMMON_STORE | COMMON_WINDOW | COMMON_ROOT,
 	.options = options,

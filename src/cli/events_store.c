@@ -9,9 +9,11 @@
 #include "events_log.h"
 #include "events_proof.h"
 #include "kmsg.h"
+#include "kmsg_batch.h"
 #include "map.h"
 #include "note_spool.h"
 #include "root.h"
+#include "store_reader.h"
 #include "stream.h"
 #include "timefmt.h"
 
@@ -205,6 +207,36 @@ static int events_from_ring(struct events_request *request, const struct root *r
 	return r;
 }
 
+/* The kernel's lines as they were read from /dev/kmsg; `events --log` reads them again. */
+static int events_print_lines(const char *dir, uint64_t from_ns, uint64_t to_ns, struct err *err)
+{
+	struct store_reader *reader;
+	struct frame frame;
+	int r = store_reader_open(dir, &reader, err);
+
+	if (r < 0)
+		return r;
+	/* frames lie at the time of their writing, after the records' own */
+	r = store_reader_seek(reader, from_ns, UINT64_MAX, FRAME_BIT(FRAME_KMSG), err);
+	while (r >= 0 && (r = store_reader_next(reader, &frame, err)) > 0) {
+		struct kmsg_batch batch;
+		const char *raw;
+		uint64_t time_ns;
+		size_t len;
+		if (kmsg_batch_open(&batch, frame.payload, frame.len) < 0)
+			continue;
+		while (kmsg_batch_next(&batch, &time_ns, &raw, &len) > 0) {
+			if (time_ns < from_ns || time_ns >= to_ns)
+				continue;
+			for (size_t i = 0; i < len; i++) /* the kernel escapes all others itself */
+				putchar(raw[i] == '\n' || (raw[i] >= ' ' && raw[i] < 127) ? raw[i]
+											  : '?');
+		}
+	}
+	store_reader_close(reader);
+	return r;
+}
+
 static int events_recorded(struct events_request *request, struct stream *stream, const char *dir,
 			   struct err *err)
 {
@@ -219,6 +251,8 @@ static int events_recorded(struct events_request *request, struct stream *stream
 	r = command_window(request->in, span_from, span_to + 1, &from, &to, err);
 	if (r < 0)
 		return r;
+	if (request->lines)
+		return events_print_lines(dir, from, to, err);
 	const struct common *c = &request->in->common;
 	if (c->at.set || c->from.set || c->to.set) {
 		request->filter.from_ns = from;
@@ -272,6 +306,8 @@ int events_from_store(struct events_request *request, struct err *err)
 	} else if (request->in->common.store) {
 		return err_set(err, r, "%s", why.text);
 	}
+	if (request->lines)
+		return err_set(err, -ENODATA, "--lines needs a recording, or --log FILE");
 	r = events_only_notes(request, dir, NULL);
 	r = events_from_ring(request, &root, err);
 	return r < 0 ? r : STATUS_OK;

@@ -468,9 +468,11 @@ static void events_network(struct events_state *s)
 	if (net_counters_read(&s->net, &s->text, &s->net_tick) == 0 && compare)
 		net_counters_changes(&s->net, events_net_change, s);
 	if (hits) {
-		snprintf(text, sizeof(text), "the kernel's Tx watchdog fired %" PRIu64 " times",
-			 hits);
-		events_tell(s, EVENT_NET, EVENT_CRIT, "net-xmit-timeout", text, NULL, 0);
+		char times[24];
+		struct rec_event_field field = { "hits", times };
+		snprintf(times, sizeof(times), "%" PRIu64, hits);
+		snprintf(text, sizeof(text), "the kernel's Tx watchdog fired %s times", times);
+		events_tell(s, EVENT_NET, EVENT_CRIT, "net-xmit-timeout", text, &field, 1);
 	}
 }
 

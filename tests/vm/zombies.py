@@ -6,47 +6,14 @@ usage: zombies.py ZSCOPE ZOMBIE_MAKER [PATTERN...]
 PATTERN names kernel packages as apt-cache search does (default: the newest 6.1 and 6.12 of this Debian). A kernel package file (.deb)
 works too, so older and newer kernels can be tried with packages that were downloaded from another suite:
     tests/vm/zombies.py build/zscope build/tests/kernel/zombie_maker ./linux-image-5.10.0-32-cloud-amd64_*.deb"""
-import glob, json, os, re, shutil, subprocess, sys, tempfile
+import os, re, sys, tempfile
+
+from rig import KERNEL_6_1, KERNEL_6_12, boot, check, initramfs, need_tools, package
 
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
-patterns = sys.argv[3:] or [r"linux-image-6\.1\.[0-9.-]+-cloud-amd64$", r"linux-image-6\.12\.[0-9.]+[+]?[a-z0-9]*-cloud-amd64$"]
-cache = os.environ.get("ZSCOPE_TEST_CACHE", "/var/cache/zombiescope-test") + "/kernels"
+patterns = sys.argv[3:] or [KERNEL_6_1, KERNEL_6_12]
 SIZE = 8192
 KINDS = {"file": 6, "deleted": 6, "tmpfs": 6, "mmap": 6, "process": 2, "namespace": 2}
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-
-
-def package(pattern):
-    """A kernel package file; downloaded once."""
-    if pattern.endswith(".deb"):
-        return os.path.abspath(pattern)
-    names = subprocess.run(["apt-cache", "pkgnames", "linux-image"], capture_output=True, text=True).stdout.split()
-    names = [n for n in names if re.match(pattern, n)]
-    if not names:
-        skip("apt offers no package like " + pattern)
-    version = lambda n: [int(x) for x in re.findall(r"\d+", n)]
-    name = max(names, key=version)
-    have = glob.glob(f"{cache}/{name}_*.deb")
-    if not have:
-        os.makedirs(cache, exist_ok=True)
-        if subprocess.run(["apt-get", "download", "-qq", name], cwd=cache).returncode != 0:
-            skip("cannot download " + name)
-        have = glob.glob(f"{cache}/{name}_*.deb")
-    return have[0]
-
-
-def libraries(binary):
-    text = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
-    return re.findall(r"(/\S+) \(0x", text)
 
 
 INIT = r"""#!/bin/sh
@@ -98,62 +65,8 @@ def plan():
     return made
 
 
-def initramfs(tree, deb, made):
-    unpacked = tree + ".deb"
-    subprocess.check_call(["dpkg-deb", "-x", deb, unpacked])
-    kernel = glob.glob(unpacked + "/boot/vmlinuz-*")[0]
-    release = kernel.split("vmlinuz-")[1]
-    for d in ("bin", "proc", "sys", "dev", "lib/modules"):
-        os.makedirs(f"{tree}/{d}")
-    shutil.copy(shutil.which("busybox"), tree + "/bin/busybox")
-    applets = subprocess.check_output([tree + "/bin/busybox", "--list"], text=True).split()
-    for a in applets:
-        if a != "busybox":
-            os.symlink("busybox", f"{tree}/bin/{a}")
-    for b in (zscope, maker):
-        shutil.copy(b, f"{tree}/bin/{os.path.basename(b)}")
-        for lib in libraries(b):
-            os.makedirs(tree + os.path.dirname(lib), exist_ok=True)
-            shutil.copy(lib, tree + lib)
-    base = glob.glob(unpacked + "/lib/modules/*") + glob.glob(unpacked + "/usr/lib/modules/*")
-    root = base[0].rsplit("/lib/modules/", 1)[0]
-    subprocess.check_call(["depmod", "-b", root, release])
-    modules = []
-    for m in ("loop", "ext4", "ext2", "crc32c_generic"):
-        out = subprocess.run(["modprobe", "-d", root, "-S", release, "--show-depends", m], capture_output=True, text=True).stdout
-        for path in re.findall(r"^insmod (\S+)", out, re.M):
-            if path not in modules:
-                modules.append(path)
-    names = []
-    for i, path in enumerate(modules):
-        name = "/lib/modules/%02d-%s" % (i, os.path.basename(path).removesuffix(".xz"))
-        if path.endswith(".xz"):
-            with open(tree + name, "wb") as f:
-                subprocess.check_call(["xz", "-dc", path], stdout=f)
-        else:
-            shutil.copy(path, tree + name)
-        names.append(name)
-    open(tree + "/modules", "w").write("\n".join(names))
-    with open(tree + "/plan", "wb") as f:
-        for kind, c, file in made:
-            f.write(b"%s\0%s\0%s\0" % (kind.encode(), ("/sys/fs/cgroup" + c).encode(), (file or "-").encode()))
-    with open(tree + "/init", "w") as f:
-        f.write(INIT.replace("SIZE", str(SIZE)))
-    os.chmod(tree + "/init", 0o755)
-    subprocess.check_call("find . | cpio -o -H newc --quiet | gzip -1 > ../initrd", shell=True, cwd=tree)
-    return kernel, os.path.dirname(tree) + "/initrd"
-
-
-def boot(kernel, initrd):
-    p = subprocess.run(["timeout", "-k", "5", "270", "qemu-system-x86_64", "-cpu", "max", "-smp", "1", "-m", "768", "-nographic",
-                        "-no-reboot", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1 quiet"],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    text = p.stdout.decode(errors="replace").replace("\r", "")
-    answers = {}
-    for key, value in re.findall(r"@@(\w+)@@ ([^\n]*)", text):
-        answers[key] = json.loads(value) if value.strip() else {}
-    check("end" in answers, "the machine did not come to its end:\n" + text[-3000:])
-    return answers
+def plan_file(made):
+    return b"".join(b"%s\0%s\0%s\0" % (kind.encode(), ("/sys/fs/cgroup" + c).encode(), (file or "-").encode()) for kind, c, file in made)
 
 
 def compare(answer, made, what):
@@ -194,12 +107,11 @@ def judge(answers, made):
     return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged"
 
 
-for tool in ("qemu-system-x86_64", "busybox", "cpio", "dpkg-deb", "depmod", "xz"):
-    if not shutil.which(tool):
-        skip(tool + " is missing")
+need_tools()
 made = plan()
 for pattern in patterns:
     deb = package(pattern)
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
-        kernel, initrd = initramfs(tmp + "/tree", deb, made)
+        kernel, initrd = initramfs(tmp + "/tree", deb, (zscope, maker), ("loop", "ext4", "ext2", "crc32c_generic"),
+                                   INIT.replace("SIZE", str(SIZE)), [("/plan", plan_file(made))])
         print(judge(boot(kernel, initrd), made), flush=True)

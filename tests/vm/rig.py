@@ -1,0 +1,109 @@
+"""What the tests in virtual machines share: a Debian kernel package, an initramfs of busybox and the programs under test, and a boot
+in qemu (software emulation) whose answers come back as lines "@@KEY@@ JSON"."""
+import glob, json, os, re, shutil, subprocess, sys
+
+CACHE = os.environ.get("ZSCOPE_TEST_CACHE", "/var/cache/zombiescope-test") + "/kernels"
+KERNEL_6_1 = r"linux-image-6\.1\.[0-9.-]+-cloud-amd64$"
+KERNEL_6_12 = r"linux-image-6\.12\.[0-9.]+[+]?[a-z0-9]*-cloud-amd64$"
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+
+
+def need_tools():
+    for tool in ("qemu-system-x86_64", "busybox", "cpio", "dpkg-deb", "depmod", "xz"):
+        if not shutil.which(tool):
+            skip(tool + " is missing")
+
+
+def package(pattern):
+    """A kernel package file; downloaded once."""
+    if pattern.endswith(".deb"):
+        return os.path.abspath(pattern)
+    names = subprocess.run(["apt-cache", "pkgnames", "linux-image"], capture_output=True, text=True).stdout.split()
+    names = [n for n in names if re.match(pattern, n)]
+    if not names:
+        skip("apt offers no package like " + pattern)
+    version = lambda n: [int(x) for x in re.findall(r"\d+", n)]
+    name = max(names, key=version)
+    have = glob.glob(f"{CACHE}/{name}_*.deb")
+    if not have:
+        os.makedirs(CACHE, exist_ok=True)
+        if subprocess.run(["apt-get", "download", "-qq", name], cwd=CACHE).returncode != 0:
+            skip("cannot download " + name)
+        have = glob.glob(f"{CACHE}/{name}_*.deb")
+    return have[0]
+
+
+def libraries(binary):
+    text = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
+    return re.findall(r"(/\S+) \(0x", text)
+
+
+def unpack_modules(tree, unpacked, release, wanted):
+    """The modules and what they depend on, in the order in which they must be loaded: /modules lists them."""
+    base = glob.glob(unpacked + "/lib/modules/*") + glob.glob(unpacked + "/usr/lib/modules/*")
+    root = base[0].rsplit("/lib/modules/", 1)[0]
+    subprocess.check_call(["depmod", "-b", root, release])
+    modules, names = [], []
+    for m in wanted:
+        out = subprocess.run(["modprobe", "-d", root, "-S", release, "--show-depends", m], capture_output=True, text=True).stdout
+        for path in re.findall(r"^insmod (\S+)", out, re.M):
+            if path not in modules:
+                modules.append(path)
+    for i, path in enumerate(modules):
+        name = "/lib/modules/%02d-%s" % (i, os.path.basename(path).removesuffix(".xz"))
+        if path.endswith(".xz"):
+            with open(tree + name, "wb") as f:
+                subprocess.check_call(["xz", "-dc", path], stdout=f)
+        else:
+            shutil.copy(path, tree + name)
+        names.append(name)
+    open(tree + "/modules", "w").write("\n".join(names))
+
+
+def initramfs(tree, deb, programs, modules, init, files=()):
+    """Returns the kernel and the initramfs. files: (path, bytes)."""
+    unpacked = tree + ".deb"
+    subprocess.check_call(["dpkg-deb", "-x", deb, unpacked])
+    kernel = glob.glob(unpacked + "/boot/vmlinuz-*")[0]
+    release = kernel.split("vmlinuz-")[1]
+    for d in ("bin", "proc", "sys", "dev", "lib/modules"):
+        os.makedirs(f"{tree}/{d}")
+    shutil.copy(shutil.which("busybox"), tree + "/bin/busybox")
+    applets = subprocess.check_output([tree + "/bin/busybox", "--list"], text=True).split()
+    for a in applets:
+        if a != "busybox":
+            os.symlink("busybox", f"{tree}/bin/{a}")
+    for b in programs:
+        shutil.copy(b, f"{tree}/bin/{os.path.basename(b)}")
+        for lib in libraries(b):
+            os.makedirs(tree + os.path.dirname(lib), exist_ok=True)
+            shutil.copy(lib, tree + lib)
+    unpack_modules(tree, unpacked, release, modules)
+    for path, data in [*files, ("/init", init.encode())]:
+        with open(tree + path, "wb") as f:
+            f.write(data)
+    os.chmod(tree + "/init", 0o755)
+    subprocess.check_call("find . | cpio -o -H newc --quiet | gzip -1 > ../initrd", shell=True, cwd=tree)
+    return kernel, os.path.dirname(tree) + "/initrd"
+
+
+def boot(kernel, initrd, *more, append="", seconds=270, **popen):
+    """Boots until the machine powers itself off; the answers by key, the last of each."""
+    p = subprocess.run(["timeout", "-k", "5", str(seconds), "qemu-system-x86_64", "-cpu", "max", "-m", "768", "-nographic",
+                        "-no-reboot", "-kernel", kernel, "-initrd", initrd, "-append", f"console=ttyS0 panic=-1 quiet {append}", *more],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **popen)
+    text = p.stdout.decode(errors="replace").replace("\r", "")
+    answers = {}
+    for key, value in re.findall(r"@@(\w+)@@ ([^\n]*)", text):
+        answers[key] = json.loads(value) if value.strip() else {}
+    check("end" in answers, "the machine did not come to its end:\n" + text[-3000:])
+    return answers
