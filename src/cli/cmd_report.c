@@ -5,7 +5,6 @@
 #include "auto.h"
 #include "commands.h"
 #include "report.h"
-#include "serve_extra.h"
 #include "whole_file.h"
 
 struct report_cli {
@@ -31,7 +30,6 @@ static int report_run(struct invocation *in, struct err *err)
 
 	if (r < 0)
 		return r;
-	api->extra = serve_extra;
 	/* --at names the moment in focus, --from and --to what is shown around it */
 	if (in->common.from.set)
 		o.from_ns = in->common.from.value;

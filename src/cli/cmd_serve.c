@@ -6,7 +6,6 @@
 
 #include "api.h"
 #include "commands.h"
-#include "serve_extra.h"
 #include "text.h"
 
 struct serve_cli {
@@ -78,7 +77,6 @@ static int serve_run(struct invocation *in, struct err *err)
 	r = api_open(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
 	if (r < 0)
 		return r;
-	api->extra = serve_extra;
 	http.handler = api_handle;
 	http.arg = api;
 	r = http_server_start(&http, &server, err);

@@ -18,6 +18,7 @@ static const struct {
 	{ "/api/v1/diff", api_diff, true },
 	{ "/api/v1/events", api_events, true },  { "/api/v1/flame", api_flame, true },
 	{ "/api/v1/heat", api_heat, true },      { "/api/v1/overview", api_overview, true },
+	{ "/api/v1/resets", api_resets, true },
 	{ "/api/v1/status", api_status, false }, { "/api/v1/units", api_units, true },
 	{ "/api/v1/why", api_why, true },        { "/api/v1/zombies", api_zombies, true },
 	{ "/metrics", api_metrics, false },
@@ -133,39 +134,64 @@ void api_end(struct json *j)
 	buf_add_char(j->out, '\n');
 }
 
-int api_reader(struct api *api, struct store_reader **ret, struct err *err)
+int api_deep(struct api *api, struct err *err)
 {
+	struct timespec until;
 	int r;
 
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 5;
 	pthread_mutex_lock(&api->lock);
-	if (api->deep >= API_MOST_DEEP) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += 5;
-		while (api->deep >= API_MOST_DEEP &&
-		       pthread_cond_timedwait(&api->wake, &api->lock, &until) == 0)
-			;
-	}
+	while (api->deep >= API_MOST_DEEP &&
+	       pthread_cond_timedwait(&api->wake, &api->lock, &until) == 0)
+		;
 	r = api->deep < API_MOST_DEEP ? 0 : -EBUSY;
 	if (r == 0)
 		api->deep++;
 	pthread_mutex_unlock(&api->lock);
-	if (r < 0)
-		return err_set(err, r, "too many questions are under way");
-	r = store_reader_open(api->store, ret, err);
-	if (r < 0) {
-		api_reader_close(api, NULL);
-		return r == -ENOENT ? -ESTALE : r;
-	}
-	return 0;
+	return r < 0 ? err_set(err, r, "too many questions are under way") : 0;
 }
 
-void api_reader_close(struct api *api, struct store_reader *r)
+void api_deep_end(struct api *api)
 {
-	if (r)
-		store_reader_close(r);
 	pthread_mutex_lock(&api->lock);
 	api->deep--;
 	pthread_cond_broadcast(&api->wake);
 	pthread_mutex_unlock(&api->lock);
+}
+
+int api_reader(struct api *api, struct store_reader **ret, struct err *err)
+{
+	int r = api_deep(api, err);
+
+	if (r < 0)
+		return r;
+	r = store_reader_open(api->store, ret, err);
+	if (r < 0)
+		api_deep_end(api);
+	return r == -ENOENT ? -ESTALE : r;
+}
+
+void api_reader_close(struct api *api, struct store_reader *r)
+{
+	store_reader_close(r);
+	api_deep_end(api);
+}
+
+int api_stream(struct api *api, struct stream **ret, struct err *err)
+{
+	int r = api_deep(api, err);
+
+	if (r < 0)
+		return r;
+	r = stream_open_store(api->store, ret, err);
+	if (r < 0)
+		api_deep_end(api);
+	return r == -ENOENT ? -ESTALE : r;
+}
+
+void api_stream_close(struct api *api, struct stream *s)
+{
+	stream_close(s);
+	api_deep_end(api);
 }

@@ -14,6 +14,7 @@
 #include "http_server.h"
 #include "rec_event.h"
 #include "store_reader.h"
+#include "stream.h"
 #include "timeline.h"
 #include "totals.h"
 
@@ -22,19 +23,8 @@ enum {
 	API_MOST_DEEP = 2,       /* questions that read the store at the same time */
 };
 
-/* Answers that are made in the layer above: each adds the contract's members to an open object.
- * NULL = not served. */
-struct api_extra {
-	int (*why)(const char *store, uint64_t from_ns, uint64_t to_ns, struct json *j,
-		   struct err *err);
-	/* writes the whole object */
-	int (*units)(const char *store, uint64_t from_ns, uint64_t to_ns,
-		     const struct envelope *envelope, struct json *j, struct err *err);
-};
-
 struct api {
 	char store[4096];
-	struct api_extra extra;
 	struct envelope envelope;
 	pthread_mutex_t lock; /* over everything below */
 	pthread_cond_t wake;
@@ -81,10 +71,16 @@ int api_window(struct api *api, const struct http_query *q, struct api_window *r
 /* Opens the top-level object with schema, host, time and kernel. */
 void api_begin(struct api *api, struct json *j, struct buf *out, const char *command);
 void api_end(struct json *j);
-/* A reader of its own for a deep question; -EBUSY when too many are under way. Close it with
- * api_reader_close. */
+/* A place among the questions that read the store: few at a time, so that memory is bounded. -EBUSY
+ * when it takes too long to get one. */
+int api_deep(struct api *api, struct err *err);
+void api_deep_end(struct api *api);
+/* A place and a reader, or a stream, of one's own; close it with its _close. -ESTALE when the store
+ * is gone. */
 int api_reader(struct api *api, struct store_reader **ret, struct err *err);
 void api_reader_close(struct api *api, struct store_reader *r);
+int api_stream(struct api *api, struct stream **ret, struct err *err);
+void api_stream_close(struct api *api, struct stream *s);
 
 int api_status(struct api *api, const struct http_request *q, struct http_answer *a,
 	       struct err *err);
@@ -102,6 +98,8 @@ int api_cores_at(struct api *api, const struct http_request *q, struct http_answ
 		 struct err *err);
 int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err);
+int api_resets(struct api *api, const struct http_request *q, struct http_answer *a,
+	       struct err *err);
 int api_why(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);
 int api_units(struct api *api, const struct http_request *q, struct http_answer *a,
 	      struct err *err);

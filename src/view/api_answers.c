@@ -3,14 +3,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agents.h"
 #include "api.h"
+#include "audit.h"
 #include "auto.h"
 #include "census_summary.h"
+#include "collect.h"
+#include "diagnosis.h"
 #include "rates.h"
 #include "rec_cgroups.h"
-#include "stream.h"
+#include "rec_units.h"
 #include "timefmt.h"
+#include "view_audit.h"
 #include "view_cores.h"
+#include "view_why.h"
 #include "view_zombies.h"
 
 /* The tick at `time` and the one before it. */
@@ -47,10 +53,11 @@ int api_cores_at(struct api *api, const struct http_request *q, struct http_answ
 	if (r >= 0 && !time_ns)
 		r = err_set(err, -EINVAL, "time is missing");
 	if (r >= 0)
-		r = stream_open_store(api->store, &s, err);
-	if (r >= 0)
+		r = api_stream(api, &s, err);
+	if (r >= 0) {
 		r = read_pair(s, time_ns, &rates, err);
-	stream_close(s);
+		api_stream_close(api, s);
+	}
 	if (r < 0)
 		return r == -ERANGE ? -ENODATA : r;
 	json_init(&j, &a->body);
@@ -77,39 +84,83 @@ static void verdict_window(struct api *api, struct api_window *w)
 		w->from_ns = w->to_ns - before_ns - after_ns;
 }
 
+/* As `zscope why --from --to` on the recording. */
+static int diagnose(struct api *api, const struct api_window *w, struct diagnosis *ret,
+		    struct err *err)
+{
+	AUTO_COLLECTED struct collected c = { 0 };
+	struct collect_window cw = { .from_ns = w->from_ns, .to_ns = w->to_ns };
+	int r = api_stream(api, &cw.stream, err);
+
+	if (r < 0)
+		return r;
+	r = collect_facts(&cw, &c, err);
+	api_stream_close(api, cw.stream);
+	if (r >= 0)
+		r = diagnosis_make(&c.facts, NULL, ret, err);
+	if (r < 0)
+		return r;
+	vec_foreach (&c.unknown.list, u)
+		unknowns_add(&ret->unknown, u->what, "%s", u->why);
+	return 0;
+}
+
 int api_why(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err)
 {
+	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
 	struct api_window w;
 	struct json j;
 	int r = api_window(api, q->query, &w, err);
 
-	if (r >= 0 && !api->extra.why)
-		r = err_set(err, -ENOENT, "this server gives no verdicts");
 	if (r < 0)
 		return r;
 	if (!http_query_get(q->query, "from"))
 		verdict_window(api, &w);
+	r = diagnose(api, &w, &d, err);
+	if (r < 0)
+		return r;
 	api_begin(api, &j, &a->body, "why");
 	json_u64(&j, "from_ns", w.from_ns);
 	json_u64(&j, "to_ns", w.to_ns);
-	r = api->extra.why(api->store, w.from_ns, w.to_ns, &j, err);
+	view_why_json(&j, &d);
 	api_end(&j);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
+/* As `zscope audit`, on the units that the recording holds. */
 int api_units(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err)
 {
+	AUTO_REC_UNITS struct rec_unit_set set = { 0 };
+	AUTO_AUDIT struct audit audit = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	struct agents agents = { 0 };
+	struct collect_window cw = { 0 };
 	struct api_window w;
 	struct json j;
 	int r = api_window(api, q->query, &w, err);
 
-	if (r >= 0 && !api->extra.units)
-		r = err_set(err, -ENOENT, "this server knows no units");
+	if (r >= 0)
+		r = api_stream(api, &cw.stream, err);
 	if (r < 0)
 		return r;
-	json_init(&j, &a->body);
-	r = api->extra.units(api->store, w.from_ns, w.to_ns, &api->envelope, &j, err);
-	buf_add_char(&a->body, '\n');
+	cw.from_ns = w.from_ns;
+	cw.to_ns = w.to_ns;
+	r = collect_last_frame(&cw, FRAME_UNITS, &bytes, err);
+	api_stream_close(api, cw.stream);
+	if (r >= 0 && rec_units_decode(bytes.data, bytes.len, &set) < 0)
+		r = err_set(err, -EBADMSG, "the recorded units cannot be read");
+	if (r >= 0)
+		r = agents_builtin(&agents, err);
+	if (r < 0)
+		return r;
+	struct audit_input input = { .set = &set, .agents = &agents, .now_ns = w.to_ns };
+	r = audit_run(&input, &audit, err);
+	if (r >= 0) {
+		json_init(&j, &a->body);
+		view_audit_json(&j, &audit, &set.unknowns, &api->envelope, w.to_ns);
+		buf_add_char(&a->body, '\n');
+	}
+	agents_free(&agents);
 	return r < 0 ? r : 0;
 }
 

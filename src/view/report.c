@@ -152,6 +152,8 @@ static void add_data(struct api *api, struct buf *out, const struct report_optio
 	add_answer(api, &answers, "events", target, REPORT_MOST_BYTES / 5);
 	snprintf(target, sizeof(target), "why?from=@%" PRIu64 "&to=@%" PRIu64, a, b);
 	add_answer(api, &answers, "why", target, REPORT_MOST_BYTES / 5);
+	snprintf(target, sizeof(target), "resets?%s&limit=20", window);
+	add_answer(api, &answers, "resets", target, REPORT_MOST_BYTES / 10);
 	snprintf(target, sizeof(target), "cores?%s&cols=1200", near);
 	add_answer(api, &answers, "cores", target, REPORT_MOST_BYTES / 5);
 	add_flame(api, &answers, &f);

@@ -12,14 +12,20 @@
 #include <time.h>
 
 #include "auto.h"
+#include "census_summary.h"
 #include "profile_codec.h"
 #include "profile_footer.h"
 #include "rec_cgroups.h"
 #include "rec_cpu.h"
 #include "rec_event.h"
+#include "rec_irq.h"
 #include "rec_netdev.h"
+#include "rec_netqueue.h"
 #include "rec_pressure.h"
 #include "rec_self.h"
+#include "rec_softirq.h"
+#include "rec_task.h"
+#include "rec_units.h"
 #include "rec_vmstat.h"
 #include "store_writer.h"
 #include "text.h"
@@ -37,6 +43,7 @@ struct maker {
 	struct buf bytes;
 	uint64_t cores, seconds, first_s, hot_from, hot_cpu;
 	uint64_t *sys, *usr, *idle;
+	uint64_t served; /* interrupts and softirqs of the NIC's queue */
 	uint64_t random;
 	struct profile profile; /* dictionaries of the whole recording */
 	struct profile_encoder encoder;
@@ -85,20 +92,14 @@ static void put_event(struct maker *m, uint64_t second, uint64_t ns, enum event_
 
 static void put_events(struct maker *m, uint64_t s)
 {
-	char core[16];
 	struct rec_event_field reset[] = {
-		{ "iface", "eth0" },
-		{ "driver", "ena" },
-		{ "queue", "5" },
-		{ "irq", "47" },
-		{ "cpu", core },
-		{ "cause", "netdev-watchdog" },
-		{ "task", "kubelet" HOSTILE },
+		{ "iface", "eth0" },    { "driver", "ena" },
+		{ "queue", "5" },       { "cause", "netdev-watchdog" },
+		{ "stall_ms", "6000" },
 	};
 	struct rec_event_field unit[] = { { "unit", "ecs" HOSTILE ".service" },
 					  { "result", "exit-code" } };
 
-	snprintf(core, sizeof(core), "%" PRIu64, m->hot_cpu);
 	if (s == m->hot_from + HOT_S)
 		put_event(m, s, 250 * NS_PER_MS, EVENT_KMSG, EVENT_CRIT, "net-driver-reset",
 			  "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold "
@@ -118,13 +119,19 @@ static void put_events(struct maker *m, uint64_t s)
 			  "</script><script>window.hacked=1</script>", NULL, 0);
 }
 
+/* A tick tells of the second before it. */
+static bool hot_tick(const struct maker *m, uint64_t s)
+{
+	return s > m->hot_from && s <= m->hot_from + HOT_S;
+}
+
 static void fill_cores(struct maker *m, uint64_t s)
 {
 	for (uint64_t i = 0; i < m->cores; i++) {
 		struct rec_cpu *c = tick_add_row(&m->tick, REC_CPU);
 		unsigned busy = chance(m, i % 7 == 0 ? 60 : 25), sys = busy / 3;
 
-		if (i == m->hot_cpu && s >= m->hot_from && s < m->hot_from + HOT_S)
+		if (i == m->hot_cpu && hot_tick(m, s))
 			busy = sys = 100;
 		m->sys[i] += sys;
 		m->usr[i] += busy - sys;
@@ -169,6 +176,107 @@ static void fill_rest(struct maker *m, uint64_t s)
 	}
 }
 
+/* The queue whose core is starved: neither its interrupt nor NET_RX runs while kubelet does. */
+static void fill_queue(struct maker *m, uint64_t s)
+{
+	bool hot = hot_tick(m, s);
+	struct rec_netqueue *q = tick_add_row(&m->tick, REC_NETQUEUE);
+	struct rec_irq *irq = tick_add_row(&m->tick, REC_IRQ);
+	struct rec_softirq *soft = tick_add_row(&m->tick, REC_SOFTIRQ);
+	struct rec_task *kubelet = tick_add_row(&m->tick, REC_TASK);
+
+	m->served += hot ? 0 : 400;
+	*q = (struct rec_netqueue){
+		.have = 0xf, .iface = "eth0", .queue = 5, .irq = 47, .effective_cpu = m->hot_cpu
+	};
+	*irq = (struct rec_irq){ .have = REC_IRQ_IRQ | REC_IRQ_CPU | REC_IRQ_COUNT,
+				 .irq = 47,
+				 .cpu = m->hot_cpu,
+				 .count = m->served };
+	*soft = (struct rec_softirq){ .have = REC_SOFTIRQ_CPU | REC_SOFTIRQ_NET_RX,
+				      .cpu = m->hot_cpu,
+				      .net_rx = m->served };
+	*kubelet = (struct rec_task){ .have = REC_TASK_PID | REC_TASK_CPU | REC_TASK_COMM |
+					      REC_TASK_CGROUP | REC_TASK_RECENT,
+				      .pid = 4711,
+				      .cpu = m->hot_cpu,
+				      .comm = "kubelet" HOSTILE,
+				      .cgroup = "/system.slice/kubelet.service",
+				      .recent = (hot ? 990 : 20) * NS_PER_MS };
+}
+
+/* As the recorder's census: once a minute, zombies by owner and by what holds them. */
+static void put_census(struct maker *m, uint64_t s)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary c = {
+		.have = CENSUS_COUNT_KNOWN | CENSUS_BYTES | CENSUS_GROUPS | CENSUS_PINNED,
+		.time_ns = (m->first_s + s) * NS_PER_S,
+		.method = CENSUS_BY_BPF,
+		.tracked = 60000 + s / 4,
+		.live = 240,
+		.dying = 59760 + s / 4,
+	};
+	static const char *const paths[] = { "/system.slice/ecs" HOSTILE ".service/%u",
+					     "/docker/%064x", "/user.slice/%u" };
+	struct err err = { 0 };
+	char path[200];
+
+	for (unsigned i = 0; i < 600; i++) {
+		snprintf(path, sizeof(path), paths[i % 20 == 0 ? 2 : i % 4 == 0], i);
+		struct zombie z = { .path = path,
+				    .path_len = strlen(path),
+				    .bytes = 8192,
+				    .file_bytes = 8192,
+				    .have = ZOMBIE_LRU,
+				    .serial = i };
+		owner_parse(path, z.path_len, &z.owner);
+		census_summary_add(&c, &z);
+	}
+	census_summary_finish(&c);
+	vec_foreach (&c.groups, g)
+		g->count *= c.dying / 600;
+	c.by_pin[PIN_FILE] = (struct census_pin_sum){ c.dying - 100, 8192 * (c.dying - 100) };
+	c.by_pin[PIN_REFERENCE] = (struct census_pin_sum){ 100, 0 };
+	buf_clear(&m->bytes);
+	census_summary_encode(&m->bytes, &c, 64);
+	if (store_writer_append(m->w, FRAME_CENSUS, 1, c.time_ns, m->bytes.data, m->bytes.len,
+				&err) < 0)
+		die("census", &err);
+}
+
+static void put_units(struct maker *m, uint64_t s)
+{
+	AUTO_REC_UNITS struct rec_unit_set set = { 0 };
+	struct rec_service loop = {
+		.have = REC_UNIT_RESTARTS | REC_UNIT_RESTART_US | REC_UNIT_EXIT,
+		.name = "ecs" HOSTILE ".service",
+		.load = "loaded",
+		.active = "activating",
+		.sub = "auto-restart",
+		.result = "exit-code",
+		.file_state = "enabled",
+		.restart = "on-failure",
+		.type = "simple",
+		.restarts = 4000 + s / 30,
+		.restart_us = 30000000,
+		.exit_code = 1,
+		.exit_status = 5,
+		.seen = 10 + s / 30,
+		.first_ns = m->first_s * NS_PER_S,
+		.last_ns = (m->first_s + s) * NS_PER_S,
+		.cadence_ns = 30 * NS_PER_S,
+		.seen_source = "journal",
+	};
+	struct err err = { 0 };
+
+	(void)vec_push(&set.units, loop);
+	buf_clear(&m->bytes);
+	rec_units_encode(&m->bytes, &set);
+	if (store_writer_append(m->w, FRAME_UNITS, 1, (m->first_s + s) * NS_PER_S, m->bytes.data,
+				m->bytes.len, &err) < 0)
+		die("units", &err);
+}
+
 static void put_tick(struct maker *m, uint64_t s)
 {
 	struct err err = { 0 };
@@ -183,6 +291,7 @@ static void put_tick(struct maker *m, uint64_t s)
 	m->tick.boot_ns = clock.boot_ns;
 	fill_cores(m, s);
 	fill_rest(m, s);
+	fill_queue(m, s);
 	if (store_writer_tick(m->w, &clock, &err) < 0)
 		die("clock", &err);
 	buf_clear(&m->bytes);
@@ -349,6 +458,10 @@ int main(int argc, char **argv)
 		put_tick(&m, s);
 		put_events(&m, s);
 		put_profile(&m, s);
+		if (s % 60 == 1)
+			put_census(&m, s);
+		if (s % 60 == 1)
+			put_units(&m, s);
 		store_writer_flush(m.w);
 	}
 	store_writer_close(m.w);

@@ -56,6 +56,9 @@ try {
     await axe(page, "overview");
     await click(page.getByText(/Look at the reset of/).first());
     await page.locator(".reset.on").waitFor();
+    await page.locator(".reset.on .proof").waitFor();
+    const proof = await page.locator(".reset.on").innerText();
+    check("resets: the proof goes from queue to task", /starved core/.test(proof) && /IRQ\s+→?\s*47/.test(proof) && /pid 4711/.test(proof) && /memcg_stat_show/.test(proof) && /effective_affinity_list/.test(proof), proof);
     await axe(page, "resets");
     await page.screenshot({ path: join(shots, "2-resets.png") });
     await click(page.getByRole("button", { name: /core 5 at/ }));
@@ -213,6 +216,7 @@ try {
     await page.locator(".heat-scroll canvas").waitFor();
     check("report: the flame graph is drawn", (await drawn(page, ".flame-scroll canvas")) > 5);
     check("report: resets, cores, zombies and unknowns are there", (await page.locator(".reset").count()) > 0 && (await page.getByText("Every core, every second").count()) === 1 && (await page.getByText("What is unknown").count()) === 1);
+    check("report: the reset has its proof", (await page.locator(".reset .proof").count()) > 0 && /starved core/.test(await page.locator(".reset .proof").first().innerText()));
     check("report: nothing was asked of a network", requests.every((u) => u.startsWith("file:") || u.startsWith("data:")), requests.join(" "));
     check("report: no script ran from names, no trouble", !(await hacked(page)) && trouble.length === 0, trouble.join("; "));
     await page.evaluate(axeSource()).catch(() => undefined);

@@ -93,13 +93,18 @@ done <<'EOF'
 400 api/v1/cores/at
 200 api/v1/why
 200 api/v1/zombies
+200 api/v1/units
+200 api/v1/resets
+200 api/v1/resets?event=none
+400 api/v1/resets?limit=0
+404 api/v1/resets?from=@1000&to=@2000
 200 metrics
 EOF
 long=$(head -c 5000 /dev/zero | tr '\0' a)
 check "a very long address" 414 "$(status "${url}api/v1/status?a=$long")"
 many=$(printf 'a=b&%.0s' $(seq 60))
 check "very many parameters" 414 "$(status "${url}api/v1/status?$many")"
-for path in status overview cores events flame heat zombies why; do
+for path in status overview cores events flame heat zombies why units resets; do
 	curl -s --compressed "${url}api/v1/$path" | jq -e '.schema and .host and .time and .kernel' >/dev/null && got=yes || got=no
 	check "$path is JSON with schema, host, time and kernel" yes $got
 done

@@ -8,10 +8,10 @@ import { FlameCanvas, Top } from "./flame";
 import { layout } from "./flamegraph";
 import { HeatMap } from "./heat";
 import { Charts, EventTable, isReset, Verdict } from "./overview";
-import { ResetCard } from "./resets";
+import { proofsOf, ResetCard } from "./resets";
 import { useAppState } from "./state";
 import { clock, count, span, stamp } from "./time";
-import type { Events, Flame, Heat, Matrix, Overview, Status, Unknown, Why, Zombies } from "./types";
+import type { Events, Flame, Heat, Matrix, Overview, Resets, Status, Unknown, Why, Zombies } from "./types";
 import { EvidenceList, Legend, Unknowns, useTheme } from "./ui";
 import { ZombiesBody } from "./zombies";
 
@@ -34,6 +34,7 @@ export function Report(): JSX.Element {
   const state = useAppState();
   const status = useApi<Status>(has("status")), why = useApi<Why>(path("why")), overview = useApi<Overview>(has("overview")), events = useApi<Events>(has("events"));
   const cores = useApi<Matrix>(has("cores")), heat = useApi<Heat>(has("heat")), flame = useApi<Flame>(has("flame")), zombies = useApi<Zombies>(has("zombies"));
+  const proofs = proofsOf(useApi<Resets>(has("resets")).data);
   const w: Window = { from: about.from_ns / 1e9, to: about.to_ns / 1e9 };
   const focus = { ...state, s0: about.focus_from_ns / 1e9, s1: about.focus_to_ns / 1e9, cpu: about.cpu };
   const list = events.data?.events ?? [];
@@ -51,7 +52,7 @@ export function Report(): JSX.Element {
         {about.validation?.length ? (
           <Part title="Validation"><EvidenceList list={about.validation.map((v) => ({ what: v.what, value: `${String(v.before ?? "–")} → ${String(v.after ?? "–")}${v.ok === undefined ? "" : v.ok ? ", cured" : ", not cured"}`, source: v.source ?? "" }))} /></Part>
         ) : null}
-        {resets.length ? <Part title="Network resets" note={String(resets.length)}><div>{resets.slice(-20).reverse().map((e) => <ResetCard e={e} on={false} linked={false} />)}</div></Part> : null}
+        {resets.length ? <Part title="Network resets" note={String(resets.length)}><div>{resets.slice(-20).reverse().map((e) => <ResetCard e={e} proof={proofs.get(e.event)?.queue_proof} on={false} linked={false} />)}</div></Part> : null}
         {overview.data ? <Part title="Timeline" note={span(w.to - w.from)}><Charts data={overview.data} window={w} state={focus} /></Part> : null}
         {cores.data ? <Part title="Every core, every second" note={about.cpu !== undefined ? `core ${about.cpu} is marked` : ""}><Legend low="0 %" high="100 %" theme={theme} /><CoreMap data={cores.data} window={w} state={focus} /></Part> : null}
         {heat.data && heat.data.cols ? <Part title="Inside the seconds" note={!about.all_cores && about.cpu !== undefined ? `samples of core ${about.cpu}` : "samples of all cores"}><Legend low="idle" high="most samples" theme={theme} /><HeatMap data={heat.data} state={focus} /></Part> : null}

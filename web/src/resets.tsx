@@ -1,30 +1,33 @@
-// Driver resets: queue → IRQ → core → task, each with the way to the core at that second.
+// Driver resets: queue → IRQ → core → task, each with its proof and the way to the core in those seconds.
 import type { JSX } from "preact";
+import { at, path, useApi } from "./api";
 import type { Window } from "./axis";
 import { isReset } from "./overview";
 import { go, type State } from "./state";
-import { clock, stamp } from "./time";
-import type { EventRow } from "./types";
-import { Empty } from "./ui";
+import { clock, count, stamp } from "./time";
+import type { EventRow, QueueProof, Reset, Resets } from "./types";
+import { Empty, EvidenceList } from "./ui";
 
-const first = (e: EventRow, ...keys: string[]): string | undefined => {
-  for (const k of keys) if (e.fields?.[k]) return e.fields[k];
-  return undefined;
-};
+const SHOWN = 20; // resets whose proof is asked for at once
 
-export function resetParts(e: EventRow): { nic?: string; queue?: string; irq?: string; core?: number; task?: string; reason?: string; driver?: string } {
-  const core = first(e, "core", "cpu", "starved_core", "starved_cpu");
+interface Parts { nic?: string; queue?: string; irq?: string; core?: number; task?: string; reason?: string; driver?: string }
+
+// The proof's word first; without one, what the lines of the log say themselves.
+export function resetParts(e: EventRow, p?: QueueProof): Parts {
+  const f = e.fields ?? {};
+  const task = p?.tasks[0];
   return {
-    nic: first(e, "iface", "nic", "dev", "device", "interface", "netdev"), queue: first(e, "queue", "txq", "q"), irq: first(e, "irq"),
-    core: core !== undefined && /^\d+$/.test(core) ? Number(core) : undefined,
-    task: first(e, "task", "comm", "process"), reason: first(e, "reason", "trigger", "cause"), driver: first(e, "driver"),
+    nic: f.iface, queue: f.queue, reason: f.cause, driver: f.driver,
+    irq: p?.irq?.toString() ?? f.irq, core: p?.cpu,
+    task: task && `${task.comm} (pid ${task.pid}) ${Math.round(task.percent)} %`,
   };
 }
 
-// The five seconds before the reset are what starved it.
-export function toCore(e: EventRow, core: number | undefined): void {
-  const t = Math.floor(e.time_ns / 1e9);
-  go({ view: "cores", cpu: core, s0: t - 5, s1: t + 1, from: t - 60, to: t + 30 });
+// The stall is what is looked at: the proof's window, else the five seconds before the reset.
+export function resetWindow(e: EventRow, p?: QueueProof): Partial<State> {
+  const s0 = p ? p.from_ns / 1e9 : Math.floor(e.time_ns / 1e9) - 5;
+  const s1 = p ? p.to_ns / 1e9 : Math.floor(e.time_ns / 1e9) + 1;
+  return { cpu: p?.cpu, comm: undefined, unit: undefined, s0, s1, from: Math.floor(s0) - 60, to: Math.ceil(s1) + 30 };
 }
 
 function Step(props: { name: string; value?: string; onClick?: () => void; label?: string }): JSX.Element {
@@ -36,9 +39,24 @@ function Step(props: { name: string; value?: string; onClick?: () => void; label
   );
 }
 
-export function ResetCard(props: { e: EventRow; on: boolean; linked: boolean }): JSX.Element {
-  const { e } = props;
-  const p = resetParts(e);
+function Proof(props: { p: QueueProof; open: boolean }): JSX.Element {
+  const { p } = props;
+  const busy = [["sys", p.sys], ["usr", p.usr], ["soft", p.soft], ["steal", p.steal], ["idle", p.idle]].filter((b) => b[1] !== undefined);
+  return (
+    <div class="proof">
+      <p><b class={"sev " + (p.verdict === "cannot tell" ? "info" : "crit")}>{p.verdict}</b> {p.why}</p>
+      {busy.length > 0 && <p class="dim num">core {p.cpu} from {clock(p.from_ns / 1e9, 1)} to {clock(p.to_ns / 1e9, 1)}: {busy.map(([n, v]) => `${n} ${(v as number).toFixed(1)} %`).join(", ")}</p>}
+      {p.tasks.slice(1).length > 0 && <p class="dim">also on it: {p.tasks.slice(1).map((t) => `${t.comm} (pid ${t.pid}) ${Math.round(t.percent)} %`).join(", ")}</p>}
+      {p.kernel_path && <p class="mono text">{p.kernel_path.split(";").join(" → ")}</p>}
+      {p.evidence.length > 0 && <details open={props.open}><summary>{p.evidence.length} {p.evidence.length === 1 ? "piece" : "pieces"} of evidence</summary><EvidenceList list={p.evidence} /></details>}
+    </div>
+  );
+}
+
+export function ResetCard(props: { e: EventRow; proof?: QueueProof; loading?: boolean; on: boolean; linked: boolean }): JSX.Element {
+  const { e, proof } = props;
+  const p = resetParts(e, proof);
+  const w = resetWindow(e, proof);
   return (
     <article class={"reset" + (props.on ? " on" : "")} aria-current={props.on ? "true" : undefined}>
       <header>
@@ -52,25 +70,39 @@ export function ResetCard(props: { e: EventRow; on: boolean; linked: boolean }):
         <Step name="interface" value={p.nic} />
         <Step name="queue" value={p.queue} />
         <Step name="IRQ" value={p.irq} />
-        <Step name="core" value={p.core === undefined ? undefined : String(p.core)} onClick={props.linked ? () => toCore(e, p.core) : undefined} label={p.core === undefined ? "look at all cores then" : `core ${p.core} at ${clock(e.time_ns / 1e9)}`} />
+        <Step name="core" value={p.core === undefined ? undefined : String(p.core)} onClick={props.linked ? () => go({ view: "cores", ...w }) : undefined} label={p.core === undefined ? "look at all cores then" : `core ${p.core} at ${clock(e.time_ns / 1e9)}`} />
         <Step name="task" value={p.task} />
       </ol>
+      {proof ? <Proof p={proof} open={props.on || !props.linked} /> : props.loading ? <p class="dim proof-place">reading the seconds around it</p> : null}
       <p class="mono text log">{e.text}</p>
+      {props.linked && (
+        <p class="actions">
+          <button type="button" onClick={() => go({ view: "heat", ...w })}>Heat map of the stall</button>
+          <button type="button" onClick={() => go({ view: "flame", ...w })}>Flame graph of the stall</button>
+        </p>
+      )}
     </article>
   );
 }
+
+export const proofsOf = (r: Resets | undefined): Map<string, Reset> => new Map((r?.resets ?? []).map((e) => [e.event, e]));
 
 export function ResetsView(props: { state: State; window: Window; events: EventRow[] }): JSX.Element {
   const { state, window: w } = props;
   const resets = props.events.filter(isReset).filter((e) => e.event === state.ev || (e.time_ns / 1e9 >= w.from && e.time_ns / 1e9 < w.to)).reverse();
   const on = resets.find((e) => e.event === state.ev);
   const rest = resets.filter((e) => e !== on);
+  // asked again only when there is a new one
+  const list = useApi<Resets>(rest.length ? path("resets", { from: at(Math.floor(rest[Math.min(rest.length, SHOWN) - 1].time_ns / 1e9)), to: at(Math.ceil(rest[0].time_ns / 1e9) + 1), limit: SHOWN }) : null);
+  const one = useApi<Resets>(on ? path("resets", { event: on.event }) : null);
+  const proofs = proofsOf(list.data);
+  const chosen = proofsOf(one.data);
   return (
     <section class="panel" aria-label="resets">
-      <h2>Network resets <span class="dim">{resets.length}</span></h2>
+      <h2>Network resets <span class="dim">{count(resets.length)}</span></h2>
       {resets.length === 0 && <Empty title="No reset in this window">The kernel log of this window names none. Zoom out to see the whole recording.</Empty>}
-      {on && <ResetCard e={on} on linked />}
-      {rest.slice(0, 200).map((e) => <ResetCard key={e.event} e={e} on={false} linked />)}
+      {on && <ResetCard key={on.event} e={on} proof={chosen.get(on.event)?.queue_proof} loading={one.loading} on linked />}
+      {rest.slice(0, 200).map((e) => <ResetCard key={e.event} e={e} proof={proofs.get(e.event)?.queue_proof} loading={list.loading} on={false} linked />)}
     </section>
   );
 }

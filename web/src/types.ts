@@ -28,6 +28,17 @@ export interface EventRow {
 }
 export interface Events extends Envelope { events: EventRow[]; total: number }
 
+// queue → interrupt → core → task: who kept the queue from being served
+export interface QueueProof {
+  verdict: string; why: string; irq?: number; cpu?: number; from_ns: number; to_ns: number;
+  usr?: number; sys?: number; soft?: number; steal?: number; idle?: number;
+  tasks: { pid: number; comm: string; cgroup?: string; percent: number }[];
+  kernel_path?: string;
+  evidence: Evidence[];
+}
+export interface Reset extends EventRow { queue_proof?: QueueProof; commands?: string[] }
+export interface Resets extends Envelope { total: number; resets: Reset[] }
+
 export interface Matrix extends Envelope {
   from_ns: number; step_ns: number; cols: number; mode: string;
   cpus: number[];
