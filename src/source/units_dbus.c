@@ -1,10 +1,9 @@
-#include "units_dbus.h"
+#include "units_dbus_impl.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 #include <unistd.h>
 
 #include "auto.h"
@@ -13,19 +12,6 @@
 
 enum { UNITS_MOST_SERVICES = 50000 };
 
-#define SYSTEMD      "org.freedesktop.systemd1"
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
-#define PROPERTIES   "org.freedesktop.DBus.Properties"
-
-struct units_bus {
-	sd_bus *bus;
-	uint64_t deadline_ns;
-	unsigned pending;
-	int r; /* first error of a reply */
-	void (*changed)(void *arg, const struct units_change *change);
-	void *changed_arg;
-};
-
 /* One call on its way; freed by its reply. */
 struct units_call {
 	struct units_bus *b;
@@ -33,7 +19,7 @@ struct units_call {
 	size_t unit;
 };
 
-static int units_fail(struct err *err, int r, const char *what)
+int units_fail(struct err *err, int r, const char *what)
 {
 	return err_set(err, r, "systemd over D-Bus: %s: %s", what,
 		       r == -ETIMEDOUT ? "no answer within 2 s" : strerror(-r));
@@ -236,8 +222,8 @@ static const char **units_string_of(struct rec_service *u, const char *key)
 						    : NULL;
 }
 
-static int units_read_variant(sd_bus_message *m, const char *key, struct rec_service *u,
-			      struct arena *arena)
+int units_read_variant(sd_bus_message *m, const char *key, struct rec_service *u,
+		       struct arena *arena)
 {
 	const char *contents;
 	char type;
@@ -407,8 +393,8 @@ static bool units_interesting(const struct rec_service *u)
 	       (u->sub && strcmp(u->sub, "auto-restart") == 0);
 }
 
-static int units_details(struct units_bus *b, struct rec_unit_set *set,
-			 bool (*want)(void *arg, const char *name), void *arg)
+static int units_ask_details(struct units_bus *b, struct rec_unit_set *set,
+			     bool (*want)(void *arg, const char *name), void *arg)
 {
 	int r = 0;
 
@@ -425,11 +411,11 @@ static int units_details(struct units_bus *b, struct rec_unit_set *set,
 			r = units_get(b, set, i, path, SYSTEMD ".Unit", NULL, units_on_all);
 		free(path);
 	}
-	return r < 0 ? r : units_run(b);
+	return r;
 }
 
-int units_bus_sweep(struct units_bus *b, bool (*want)(void *arg, const char *name), void *arg,
-		    struct rec_unit_set *set, struct err *err)
+/* Who the manager is, and its list, which asks for the counters as it comes. */
+static int units_ask_list(struct units_bus *b, struct rec_unit_set *set)
 {
 	b->deadline_ns = clock_mono_ns() + UNITS_LIMIT_S * NS_PER_S;
 	b->r = 0;
@@ -438,8 +424,51 @@ int units_bus_sweep(struct units_bus *b, bool (*want)(void *arg, const char *nam
 	if (r >= 0)
 		r = units_get(b, set, 0, SYSTEMD_PATH, SYSTEMD ".Manager", "Version",
 			      units_on_version);
-	if (r >= 0)
-		r = units_list(b, set, true);
+	return r < 0 ? r : units_list(b, set, true);
+}
+
+int units_bus_ask(struct units_bus *b, struct rec_unit_set *set, struct err *err)
+{
+	int r = units_ask_list(b, set);
+
+	b->asked = set;
+	b->details = false;
+	return r < 0 ? units_fail(err, r, "listing units") : 0;
+}
+
+int units_bus_ready(struct units_bus *b, struct err *err)
+{
+	if (!b->asked)
+		return 0;
+	if (b->r == -EOPNOTSUPP && !b->details) { /* systemd before 230 */
+		b->r = 0;
+		int r = units_list(b, b->asked, false);
+		if (r < 0)
+			return units_fail(err, r, "listing units");
+	}
+	if (b->r < 0)
+		return units_fail(err, b->r, "reading units");
+	if (b->pending)
+		return clock_mono_ns() >= b->deadline_ns
+			       ? units_fail(err, -ETIMEDOUT, "reading units")
+			       : 0;
+	if (!b->details) {
+		b->details = true;
+		int r = units_ask_details(b, b->asked, NULL, NULL);
+		if (r < 0)
+			return units_fail(err, r, "reading units");
+		if (b->pending)
+			return 0;
+	}
+	b->asked = NULL;
+	return 1;
+}
+
+int units_bus_sweep(struct units_bus *b, bool (*want)(void *arg, const char *name), void *arg,
+		    struct rec_unit_set *set, struct err *err)
+{
+	int r = units_ask_list(b, set);
+
 	if (r >= 0)
 		r = units_run(b);
 	if (r == -EOPNOTSUPP) { /* systemd before 230 */
@@ -450,101 +479,8 @@ int units_bus_sweep(struct units_bus *b, bool (*want)(void *arg, const char *nam
 	}
 	if (r < 0)
 		return units_fail(err, r, "listing units");
-	r = units_details(b, set, want, arg);
+	r = units_ask_details(b, set, want, arg);
+	if (r >= 0)
+		r = units_run(b);
 	return r < 0 ? units_fail(err, r, "reading units") : 0;
-}
-
-static int units_on_changed(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	struct units_bus *b = userdata;
-	AUTO_ARENA struct arena arena = { 0 };
-	struct rec_service u = { 0 };
-	const char *key, *interface, *s;
-	struct units_change change = { 0 };
-	char *name = NULL;
-
-	(void)error;
-	if (sd_bus_path_decode(sd_bus_message_get_path(m), SYSTEMD_PATH "/unit", &name) <= 0 ||
-	    !text_ends(name, ".service") || sd_bus_message_read_basic(m, 's', &interface) <= 0 ||
-	    sd_bus_message_enter_container(m, 'a', "{sv}") <= 0) {
-		free(name);
-		return 0;
-	}
-	while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
-		sd_bus_message_read_basic(m, 's', &key);
-		if (strcmp(key, "ActiveState") == 0 || strcmp(key, "SubState") == 0) {
-			if (sd_bus_message_read(m, "v", "s", &s) >= 0)
-				*(*key == 'A' ? &change.active : &change.sub) =
-					arena_strdup(&arena, s);
-		} else if (units_read_variant(m, key, &u, &arena) < 0) {
-			break;
-		}
-		if (strcmp(key, "ExecMainStatus") == 0)
-			change.have_exit = true;
-		sd_bus_message_exit_container(m);
-	}
-	change.unit = name;
-	change.result = u.result;
-	change.have_restarts = u.have & REC_UNIT_RESTARTS;
-	change.restarts = u.restarts;
-	change.exit_code = u.exit_code;
-	change.exit_status = u.exit_status;
-	b->changed(b->changed_arg, &change);
-	free(name);
-	return 0;
-}
-
-static int units_on_reload(sd_bus_message *m, void *userdata, sd_bus_error *error)
-{
-	struct units_bus *b = userdata;
-
-	(void)m, (void)error;
-	b->changed(b->changed_arg, &(struct units_change){ .reloaded = true });
-	return 0;
-}
-
-int units_bus_watch(struct units_bus *b, void (*changed)(void *arg, const struct units_change *),
-		    void *arg, struct err *err)
-{
-	sd_bus_message *m = NULL;
-
-	b->changed = changed;
-	b->changed_arg = arg;
-	int r = sd_bus_add_match_async(b->bus, NULL,
-				       "type='signal',interface='" PROPERTIES
-				       "',member='PropertiesChanged',path_namespace='" SYSTEMD_PATH
-				       "/unit'",
-				       units_on_changed, NULL, b);
-	if (r >= 0)
-		r = sd_bus_add_match_async(b->bus, NULL,
-					   "type='signal',interface='" SYSTEMD
-					   ".Manager',member='UnitFilesChanged'",
-					   units_on_reload, NULL, b);
-	if (r >= 0)
-		r = sd_bus_message_new_method_call(b->bus, &m, SYSTEMD, SYSTEMD_PATH,
-						   SYSTEMD ".Manager", "Subscribe");
-	/* "already subscribed" is as good; the answer need not be waited for */
-	if (r >= 0)
-		r = sd_bus_message_set_expect_reply(m, 0);
-	if (r >= 0)
-		r = sd_bus_send(b->bus, m, NULL);
-	sd_bus_message_unref(m);
-	/* no flush: that would wait for a manager that may hang; it goes out with the next
-	 * processing */
-	return r < 0 ? units_fail(err, r, "subscribing to changes") : 0;
-}
-
-int units_bus_fd(struct units_bus *b)
-{
-	int fd = sd_bus_get_fd(b->bus);
-	return fd < 0 ? -1 : fd;
-}
-
-int units_bus_dispatch(struct units_bus *b, struct err *err)
-{
-	int r;
-
-	while ((r = sd_bus_process(b->bus, NULL)) > 0)
-		;
-	return r < 0 ? units_fail(err, r, "the manager went away") : 0;
 }

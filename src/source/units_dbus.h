@@ -18,10 +18,18 @@ void units_bus_close(struct units_bus *b);
 int units_bus_sweep(struct units_bus *b, bool (*want)(void *arg, const char *name), void *arg,
 		    struct rec_unit_set *set, struct err *err);
 
+/* The same without waiting: the replies are handled by units_bus_dispatch. `set` must live until
+ * units_bus_ready() tells 1 (all is there), or a negative error: an answer denied, or none within
+ * the limit. 0 = still on its way. */
+int units_bus_ask(struct units_bus *b, struct rec_unit_set *set, struct err *err);
+int units_bus_ready(struct units_bus *b, struct err *err);
+
 /* A change that systemd announced. Strings live until the callback returns; NULL = not told. */
 struct units_change {
 	const char *unit;
 	const char *active, *sub, *result;
+	const char *invocation; /* hex id of the activation */
+	const char *job; /* how a job of the unit ended: "done", "failed", "dependency" ... */
 	bool have_restarts, have_exit;
 	uint64_t restarts, exit_code, exit_status;
 	bool reloaded; /* unit files changed: unit is NULL */
