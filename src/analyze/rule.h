@@ -13,10 +13,11 @@ struct thresholds {
 	double container_creates_per_min;
 	uint64_t container_least_creates;
 	double cgroup_made_per_min;
-	uint64_t zombies_count;    /* fewer hurt nobody */
-	double zombies_ratio;      /* tracked / live */
-	double zombies_per_hour;   /* growth that hurts within days */
-	double walk_share_percent; /* of a process's samples */
+	uint64_t cgroup_least_left; /* removed but not released */
+	uint64_t zombies_count;     /* fewer hurt nobody */
+	double zombies_ratio;       /* tracked / live */
+	double zombies_per_hour;    /* growth that hurts within days */
+	double walk_share_percent;  /* of a process's samples */
 	uint64_t walk_least_samples;
 	double saturated_percent; /* of one core */
 	uint64_t saturated_least_ns;

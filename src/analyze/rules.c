@@ -8,6 +8,7 @@ const struct thresholds thresholds_default = {
 	.container_creates_per_min = 0.5,
 	.container_least_creates = 3,
 	.cgroup_made_per_min = 20,
+	.cgroup_least_left = 3,
 	.zombies_count = 1000,
 	.zombies_ratio = 4,
 	.zombies_per_hour = 100,

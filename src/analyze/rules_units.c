@@ -124,7 +124,7 @@ void judge_container_churn(const struct facts *facts, const struct thresholds *t
 void judge_cgroup_churn(const struct facts *facts, const struct thresholds *t, struct findings *all)
 {
 	vec_foreach (&facts->churn, c) {
-		if (c->made_per_min < t->cgroup_made_per_min || !c->left)
+		if (c->made_per_min < t->cgroup_made_per_min || c->left < t->cgroup_least_left)
 			continue;
 		struct finding *f = findings_add(all, "cgroup-churn", PROOF_TRACED, ROLE_CAUSE);
 		if (!f)

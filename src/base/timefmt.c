@@ -36,6 +36,11 @@ uint64_t clock_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns)
 {
 	struct tm tm;

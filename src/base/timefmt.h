@@ -30,3 +30,5 @@ uint64_t clock_real_ns(void);
 uint64_t clock_mono_ns(void);
 uint64_t clock_boot_ns(void); /* counts suspended time too */
 uint64_t clock_cpu_ns(void);  /* CPU time of this process */
+uint64_t
+clock_thread_cpu_ns(void); /* of this thread: what a piece of work cost, however busy the host is */

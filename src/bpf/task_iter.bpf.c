@@ -36,6 +36,7 @@ struct task_struct {
 	unsigned int __state; /* 5.14 */
 	int exit_state;
 	unsigned int flags;
+	unsigned int policy;
 	int pid, tgid;
 	struct task_struct *real_parent;
 	__u64 utime, stime;
@@ -71,6 +72,7 @@ int task_iter(struct bpf_iter__task *ctx)
 	rec.tgid = task->tgid;
 	rec.ppid = task->real_parent->tgid;
 	rec.flags = task->flags;
+	rec.policy = task->policy;
 	if (bpf_core_field_exists(task->thread_info.cpu))
 		rec.cpu = task->thread_info.cpu;
 	else

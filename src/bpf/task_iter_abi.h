@@ -8,6 +8,8 @@ struct task_iter_rec {
 	__u32 cpu; /* it last ran on */
 	__u32 flags;
 	__u32 state;
+	__u32 policy;
+	__u32 spare;
 	__u64 start_ns; /* since boot */
 	__u64 utime_ns, stime_ns;
 	__u64 run_ns;   /* exact sum of both */

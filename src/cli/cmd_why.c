@@ -216,7 +216,8 @@ static int why_answer(struct invocation *in, const char *store, bool live, struc
 	AUTO_COLLECTED struct collected c = { 0 };
 	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
 	AUTO_ROOT struct root root = { .fd = -1 };
-	struct collect_window w = { .live = live ? &root : NULL };
+	struct collect_window w = { .live = live ? &root : NULL,
+				    .history_dir = live ? STORE_DEFAULT : store };
 
 	int r = live ? root_open(NULL, &root, err) : 0;
 	if (r == 0)

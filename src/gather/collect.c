@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu_weight.h"
 #include "root.h"
 #include "text.h"
 #include "timefmt.h"
@@ -55,11 +56,10 @@ static void collect_meta_line(struct collected *c, const char *key, const char *
 	}
 }
 
-/* The host that recorded, by the segment's own lines of key=value; uptime only of this one. */
+/* The host that recorded, by the segment's own lines of key=value. */
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
-	uint64_t n;
 
 	int r = collect_last_frame(w, FRAME_META, &text, err);
 	for (const char *line = r < 0 ? NULL : buf_str(&text); line; line = text_next_line(line)) {
@@ -71,13 +71,42 @@ int collect_host(const struct collect_window *w, struct collected *c, struct err
 			collect_meta_line(c, copy, value + 1);
 		}
 	}
-	buf_clear(&text);
-	if (w->live && root_read(w->live, "proc/uptime", 256, &text, NULL) == 0) {
-		const char *p = buf_str(&text);
-		if (text_take_u64(&p, &n) == 0)
-			c->facts.uptime_s = n;
-	}
 	return r;
+}
+
+/* Pods against system services, by the files themselves where they can be read; a recording has the
+ * event that the recorder made of them. */
+void collect_weight_of(const struct root *root, struct facts *f)
+{
+	struct cpu_weight w;
+
+	if (!root_exists(root, "sys/fs/cgroup"))
+		return;
+	/* without pods nothing outweighs anybody */
+	f->kubepods_weight_ratio = cpu_weight_read(root, &w) ? w.ratio : 0;
+	f->have |= FACT_WEIGHT;
+}
+
+/* Every line waits for a serial console: "ttyS0  -W- (EC p a)  4:64". */
+void collect_consoles(const struct root *root, struct facts *f)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (root_read(root, "proc/consoles", 65536, &text, NULL) < 0)
+		return;
+	for (const char *line = buf_str(&text); line; line = text_next_line(line))
+		f->serial_console |= text_starts(line, "ttyS") || text_starts(line, "ttyAMA");
+}
+
+int collect_weight(const struct collect_window *w, struct collected *c, struct err *err)
+{
+	if (w->live) {
+		collect_weight_of(w->live, &c->facts);
+		collect_consoles(w->live, &c->facts);
+	}
+	return c->facts.have & FACT_WEIGHT
+		       ? 0
+		       : err_set(err, -ENODATA, "no weights were recorded in the window");
 }
 
 static const struct {
@@ -90,8 +119,12 @@ static const struct {
 	{ "units", collect_units },
 	/* after the units: it names containers by what they told */
 	{ "census", collect_census },
+	/* before the churn, whose few seconds tell less about growth */
+	{ "history", collect_history },
 	{ "churn", collect_churn },
 	{ "events", collect_events },
+	/* after the events: they may have told it */
+	{ "weights of pods", collect_weight },
 	{ "host", collect_host },
 };
 

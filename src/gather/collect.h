@@ -5,8 +5,10 @@
 
 #include "arena.h"
 #include "buf.h"
+#include "census_summary.h"
 #include "err.h"
 #include "facts.h"
+#include "queue_proof.h"
 #include "stream.h"
 #include "unknowns.h"
 
@@ -20,6 +22,7 @@ struct collected {
 struct collect_window {
 	struct stream *stream;
 	uint64_t from_ns, to_ns;
+	const char *history_dir; /* the recorder's store, for growth over a day; NULL = none */
 	const struct root *live; /* the host itself, when the window is now; NULL = a recording */
 };
 
@@ -27,8 +30,9 @@ struct collect_window {
 int collect_facts(const struct collect_window *w, struct collected *ret, struct err *err);
 void collected_free(struct collected *c);
 
-/* A captured host (`zscope capture`): what its two readings show. */
+/* A captured host (`zscope capture`): its two readings, units, census and kernel log. */
 int collect_captured(const struct root *root, struct collected *c, struct err *err);
+int collect_captured_ticks(const struct root *root, struct collected *c, struct err *err);
 
 /* One kind each; they set their bits in facts.have. */
 int collect_ticks(const struct collect_window *w, struct collected *c, struct err *err);
@@ -37,12 +41,24 @@ int collect_events(const struct collect_window *w, struct collected *c, struct e
 int collect_churn(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_units(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_census(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_history(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_weight(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err);
 
 /* The payload of the last frame of a kind that was written up to the window's end, at most ten
  * minutes before it began. -ENODATA when there is none. */
 int collect_last_frame(const struct collect_window *w, enum frame_kind kind, struct buf *ret,
 		       struct err *err);
+
+/* Parts that a recording, a live host and a capture share. */
+int collect_units_of(const struct root *root, uint64_t now_ns, struct collected *c,
+		     struct err *err);
+int collect_census_of(const struct census_summary *s, struct collected *c);
+int collect_event(struct collected *c, const struct rec_event *e);
+/* proof NULL = nothing around it was recorded. */
+int collect_reset(struct collected *c, const struct rec_event *e, const struct queue_proof *proof);
+void collect_consoles(const struct root *root, struct facts *f);
+void collect_weight_of(const struct root *root, struct facts *f);
 
 /* The unit that a cgroup path belongs to; NULL = none. */
 const char *collect_unit_of(struct collected *c, const char *cgroup);

@@ -23,7 +23,7 @@ static const char *census_container(const struct collected *c, const struct cens
 	return NULL;
 }
 
-static int census_fill(struct collected *c, const struct census_summary *s)
+int collect_census_of(const struct census_summary *s, struct collected *c)
 {
 	struct facts *f = &c->facts;
 
@@ -69,7 +69,7 @@ static int census_live(const struct collect_window *w, struct collected *c, stru
 
 	offer_read(w->live, &offer);
 	int r = zombies_read(w->live, &offer, &want, NULL, &s, &totals, &c->unknown, err);
-	return r < 0 ? r : census_fill(c, &s);
+	return r < 0 ? r : collect_census_of(&s, c);
 }
 
 int collect_census(const struct collect_window *w, struct collected *c, struct err *err)
@@ -84,5 +84,5 @@ int collect_census(const struct collect_window *w, struct collected *c, struct e
 		return r;
 	if (census_summary_decode(bytes.data, bytes.len, &last) < 0)
 		return err_set(err, -EBADMSG, "the recorded census cannot be read");
-	return census_fill(c, &last);
+	return collect_census_of(&last, c);
 }

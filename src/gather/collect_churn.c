@@ -9,11 +9,13 @@
 struct churn_sum {
 	struct fact_churn fact;
 	uint64_t made, removed, released;
+	uint64_t young; /* of the last frame: on their way, not left behind */
 };
 
 struct churn_sums {
 	VEC(struct churn_sum) list;
 	uint64_t from_ns, to_ns;
+	bool releases_unknown; /* names came from inotify, which does not tell */
 };
 
 /* Whose doing it is. The creator of a container's cgroup is the runtime: blaming its unit would
@@ -48,6 +50,9 @@ static int churn_add(struct churn_sums *s, struct collected *c, const struct chu
 {
 	s->from_ns = s->from_ns ? MIN_OF(s->from_ns, frame->from_ns) : frame->from_ns;
 	s->to_ns = MAX_OF(s->to_ns, frame->to_ns);
+	s->releases_unknown |= !frame->creators_known;
+	vec_foreach (&s->list, it)
+		it->young = 0; /* what was young then is a zombie or gone by now */
 	vec_foreach (&frame->groups, g) {
 		struct churn_sum *sum = g->owner ? churn_find(s, c, g) : NULL;
 		if (!sum)
@@ -55,6 +60,7 @@ static int churn_add(struct churn_sums *s, struct collected *c, const struct chu
 		sum->made += g->made;
 		sum->removed += g->removed;
 		sum->released += g->released;
+		sum->young = g->young;
 	}
 	return 0;
 }
@@ -89,16 +95,20 @@ int collect_churn(const struct collect_window *w, struct collected *c, struct er
 			break;
 		it->fact.made_per_min = (double)it->made / minutes;
 		it->fact.removed_per_min = (double)it->removed / minutes;
-		it->fact.left = it->removed > it->released ? it->removed - it->released : 0;
+		uint64_t gone = s.releases_unknown ? it->removed : it->released + it->young;
+		it->fact.left = it->removed > gone ? it->removed - gone : 0;
 		it->fact.from_ns = s.from_ns;
 		it->fact.to_ns = s.to_ns;
-		left_all += (int64_t)it->removed - (int64_t)it->released;
+		left_all += (int64_t)it->removed - (int64_t)gone;
 		if (!vec_push(&c->facts.churn, it->fact))
 			r = -ENOMEM;
 	}
 	vec_free(&s.list);
 	if (r < 0)
 		return r;
+	if (s.releases_unknown)
+		unknowns_add(&c->unknown, "removed cgroups that stay behind",
+			     "only BPF tells when a cgroup is released");
 	c->facts.have |= FACT_CHURN;
 	if (!(c->facts.have & FACT_HISTORY))
 		c->facts.zombies_per_hour = (double)left_all / minutes * 60;

@@ -40,7 +40,7 @@ static int keep_reset(struct collect_events *k, const struct rec_event *event)
 	return 0;
 }
 
-static int keep_oom(struct collect_events *k, const struct rec_event *e)
+static int keep_oom(struct collected *c, const struct rec_event *e)
 {
 	const char *killed = rec_event_field(e, "killed"),
 		   *victim = rec_event_field(e, "victim_comm");
@@ -49,29 +49,23 @@ static int keep_oom(struct collect_events *k, const struct rec_event *e)
 	if (!killed || strcmp(killed, "true") != 0)
 		return 0;
 	struct fact_oom oom = {
-		.victim = collect_text(k->c, victim ? victim : "a process"),
-		.cgroup = collect_text(k->c, memcg),
+		.victim = collect_text(c, victim ? victim : "a process"),
+		.cgroup = collect_text(c, memcg),
 		.time_ns = e->time_ns,
 		.trusted = e->trusted,
 		.memcg = memcg != NULL,
 	};
-	return vec_push(&k->c->facts.ooms, oom) ? 0 : -ENOMEM;
+	return vec_push(&c->facts.ooms, oom) ? 0 : -ENOMEM;
 }
 
-static int collect_event(void *arg, const struct rec_event *e)
+/* What needs no proof from the recording around it. */
+int collect_event(struct collected *c, const struct rec_event *e)
 {
-	struct collect_events *k = arg;
-	struct facts *f = &k->c->facts;
+	struct facts *f = &c->facts;
 
-	/* a ring that is read late brings events of long ago */
-	if (e->time_ns < k->from_ns)
-		return 0;
-
-	if (strcmp(e->id, "net-driver-reset") == 0 && k->resets.len < COLLECT_MOST_RESETS)
-		return keep_reset(k, e);
 	if ((strcmp(e->id, "oom") == 0 || strcmp(e->id, "oom-kill") == 0) &&
 	    f->ooms.len < COLLECT_MOST_OOMS)
-		return keep_oom(k, e);
+		return keep_oom(c, e);
 	if (strcmp(e->id, "rt-throttling") == 0)
 		f->rt_throttled |= e->trusted;
 	if (strcmp(e->id, "kubepods-weight") == 0) {
@@ -80,6 +74,18 @@ static int collect_event(void *arg, const struct rec_event *e)
 		f->have |= FACT_WEIGHT;
 	}
 	return 0;
+}
+
+static int take_event(void *arg, const struct rec_event *e)
+{
+	struct collect_events *k = arg;
+
+	/* a ring that is read late brings events of long ago */
+	if (e->time_ns < k->from_ns)
+		return 0;
+	if (strcmp(e->id, "net-driver-reset") == 0 && k->resets.len < COLLECT_MOST_RESETS)
+		return keep_reset(k, e);
+	return collect_event(k->c, e);
 }
 
 static enum fact_starved starved_of(enum queue_verdict verdict)
@@ -97,34 +103,39 @@ static enum fact_starved starved_of(enum queue_verdict verdict)
 	return STARVED_UNKNOWN;
 }
 
-static int prove_reset(const struct collect_window *w, struct collected *c,
-		       const struct rec_event *e)
+int collect_reset(struct collected *c, const struct rec_event *e, const struct queue_proof *proof)
 {
-	struct queue_proof proof = { 0 };
+	const char *iface = rec_event_field(e, "iface"), *loop = rec_event_field(e, "loop");
 	char key[16];
 
 	rec_event_key(e, key);
-	bool proved = events_prove(w->stream, e, &proof);
-	const char *iface = rec_event_field(e, "iface"), *loop = rec_event_field(e, "loop");
 	struct fact_reset reset = {
 		.iface = collect_text(c, iface ? iface : "a NIC"),
 		.driver = collect_text(c, rec_event_field(e, "driver")),
 		.cause = collect_text(c, rec_event_field(e, "cause")),
 		.event = collect_text(c, key),
 		.queue = field_number(e, "queue"),
-		.irq = proved && proof.have_irq ? (int)proof.irq : -1,
-		.cpu = proved && proof.have_cpu ? (int)proof.cpu : -1,
-		.from_ns = proved ? proof.from_ns : e->time_ns,
+		.irq = proof && proof->have_irq ? (int)proof->irq : -1,
+		.cpu = proof && proof->have_cpu ? (int)proof->cpu : -1,
+		.from_ns = proof ? proof->from_ns : e->time_ns,
 		.time_ns = e->time_ns,
 		.trusted = e->trusted,
 		.injected = e->injected,
 		.loop = loop && strcmp(loop, "true") == 0,
-		.starved = proved ? starved_of(proof.verdict) : STARVED_UNKNOWN,
-		.evidence = proved ? collect_text(c, proof.why) : NULL,
+		.starved = proof ? starved_of(proof->verdict) : STARVED_UNKNOWN,
+		.evidence = proof ? collect_text(c, proof->why) : NULL,
 	};
-	if (proved)
+	if (proof)
 		c->facts.have |= FACT_NET;
 	return vec_push(&c->facts.resets, reset) ? 0 : -ENOMEM;
+}
+
+static int prove_reset(const struct collect_window *w, struct collected *c,
+		       const struct rec_event *e)
+{
+	struct queue_proof proof = { 0 };
+
+	return collect_reset(c, e, events_prove(w->stream, e, &proof) ? &proof : NULL);
 }
 
 /* Was the kernel's log recorded at all, and how fast did it grow? */
@@ -161,7 +172,7 @@ int collect_events(const struct collect_window *w, struct collected *c, struct e
 	struct collect_events k = { .c = c, .from_ns = w->from_ns };
 
 	collect_log_rate(w, c);
-	int r = stream_each_event(w->stream, w->from_ns, w->to_ns, collect_event, &k, err);
+	int r = stream_each_event(w->stream, w->from_ns, w->to_ns, take_event, &k, err);
 	for (size_t i = 0; r >= 0 && i < k.resets.len; i++)
 		r = prove_reset(w, c, &k.resets.items[i]);
 	if (c->facts.resets.len)

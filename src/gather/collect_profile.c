@@ -37,6 +37,8 @@ static void collect_holders(struct collected *c, const struct profile *p)
 			continue;
 		core->path = collect_text(c, h.function);
 		core->task_share = h.share;
+		/* the policy was read of the one that the ticks saw */
+		core->realtime = core->realtime && core->pid == h.pid;
 		core->pid = h.pid;
 		core->comm = collect_text(c, h.comm);
 		if (*h.cgroup) {

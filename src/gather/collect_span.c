@@ -1,9 +1,12 @@
 #include "collect_span.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "rec_task.h"
 #include "text.h"
+
+enum { SPAN_DEADLINE = 6 }; /* SCHED_DEADLINE, which sched.h has only from glibc 2.41 on */
 
 static struct collect_span *span_open(struct collect_spans *s, uint64_t cpu)
 {
@@ -54,25 +57,58 @@ int collect_spans_feed(struct collect_spans *s, const struct rates *r)
 	return 0;
 }
 
-static void span_add_task(struct collect_span *span, const struct rec_task *t)
+/* As in sched.h; the numbers are the kernel's. */
+static bool task_is_realtime(const struct rec_task *t)
+{
+	return t->have & REC_TASK_POLICY &&
+	       (t->policy == SCHED_FIFO || t->policy == SCHED_RR || t->policy == SPAN_DEADLINE);
+}
+
+static struct collect_holder *span_holder(struct collect_span *span, uint64_t pid)
+{
+	for (unsigned i = 0; i < COLLECT_SPAN_TASKS; i++)
+		if (span->tasks[i].pid == pid)
+			return &span->tasks[i];
+	return NULL;
+}
+
+/* The place of the one that ran least. */
+static struct collect_holder *span_least(struct collect_span *span)
 {
 	struct collect_holder *least = &span->tasks[0];
 
 	for (unsigned i = 0; i < COLLECT_SPAN_TASKS; i++) {
 		struct collect_holder *h = &span->tasks[i];
-		if (h->pid == t->pid) {
-			h->ran_ns += t->recent;
-			return;
-		}
-		if (h->ran_ns < least->ran_ns || (!h->pid && least->pid))
+		if (!h->pid)
+			return h;
+		if (h->ran_ns < least->ran_ns)
 			least = h;
 	}
-	if (least->pid && least->ran_ns > t->recent)
+	return least;
+}
+
+/* A process's row has the time of all its threads; the rows of its threads only tell which of them
+ * are real-time. */
+static void span_add_task(struct collect_span *span, const struct rec_task *t)
+{
+	uint64_t pid = t->have & REC_TASK_TGID ? t->tgid : t->pid;
+	struct collect_holder *h = span_holder(span, pid);
+	bool thread = pid != t->pid;
+
+	if (h && task_is_realtime(t))
+		h->realtime_ns += t->recent;
+	if (h && !thread)
+		h->ran_ns += t->recent;
+	if (h || thread)
 		return;
-	*least = (struct collect_holder){ .pid = t->pid, .ran_ns = t->recent };
-	text_copy(least->comm, sizeof(least->comm),
-		  t->have & REC_TASK_COMM && t->comm ? t->comm : "");
-	text_copy(least->cgroup, sizeof(least->cgroup),
+	h = span_least(span);
+	if (h->pid && h->ran_ns > t->recent)
+		return;
+	*h = (struct collect_holder){ .pid = pid,
+				      .ran_ns = t->recent,
+				      .realtime_ns = task_is_realtime(t) ? t->recent : 0 };
+	text_copy(h->comm, sizeof(h->comm), t->have & REC_TASK_COMM && t->comm ? t->comm : "");
+	text_copy(h->cgroup, sizeof(h->cgroup),
 		  t->have & REC_TASK_CGROUP && t->cgroup ? t->cgroup : "");
 }
 

@@ -8,7 +8,9 @@
 enum { COLLECT_SPAN_TASKS = 16 };
 
 struct collect_holder {
-	uint64_t pid, ran_ns;
+	uint64_t pid; /* of the process */
+	uint64_t ran_ns;
+	uint64_t realtime_ns; /* of it, under SCHED_FIFO, SCHED_RR or SCHED_DEADLINE */
 	char comm[64], cgroup[512];
 };
 

@@ -220,6 +220,8 @@ static int finish_spans(struct sums *s, struct collected *c)
 			core.comm = collect_text(c, holder->comm);
 			core.cgroup = collect_text(c, holder->cgroup);
 			core.unit = collect_unit_of(c, core.cgroup);
+			core.realtime =
+				holder->realtime_ns * 2 >= holder->ran_ns && holder->realtime_ns;
 			core.task_share = 100.0 * (double)holder->ran_ns /
 					  (double)(span->to_ns - span->from_ns + 1);
 		}
@@ -277,7 +279,7 @@ static int finish(struct sums *s, struct collected *c)
 	return r;
 }
 
-int collect_captured(const struct root *root, struct collected *c, struct err *err)
+int collect_captured_ticks(const struct root *root, struct collected *c, struct err *err)
 {
 	__attribute__((cleanup(sums_free))) struct sums s = { 0 };
 	AUTO_RATES struct rates rates = { 0 };
@@ -290,6 +292,7 @@ int collect_captured(const struct root *root, struct collected *c, struct err *e
 		return r;
 	c->facts.from_ns = r ? before.real_ns : after.real_ns;
 	c->facts.to_ns = after.real_ns;
+	c->facts.uptime_s = after.boot_ns / NS_PER_S;
 	add_cgroups(&s, &after, &c->facts);
 	if (r && rates_compute(&before, &after, &rates) == 0)
 		r = add_pair(&s, c, &after, &rates);
@@ -313,6 +316,7 @@ int collect_ticks(const struct collect_window *w, struct collected *c, struct er
 		if (!paired && w->live)
 			c->facts.from_ns = item.tick->real_ns; /* what was watched; the log reaches
 								  further back */
+		c->facts.uptime_s = item.tick->boot_ns / NS_PER_S;
 		add_cgroups(&s, item.tick, &c->facts);
 		if (paired && rates_compute(&before, item.tick, &rates) == 0)
 			r = add_pair(&s, c, item.tick, &rates);

@@ -77,11 +77,11 @@ static int units_audit(struct collected *c, const struct audit_input *input, str
 	return r;
 }
 
-static int units_live(const struct collect_window *w, struct collected *c, struct err *err)
+int collect_units_of(const struct root *root, uint64_t now_ns, struct collected *c, struct err *err)
 {
 	AUTO_AUDIT_READ struct audit_read read = { 0 };
 
-	int r = audit_read_all(w->live, NULL, &read, err);
+	int r = audit_read_all(root, NULL, &read, err);
 	if (r < 0)
 		return r;
 	struct audit_input input = {
@@ -91,7 +91,7 @@ static int units_live(const struct collect_window *w, struct collected *c, struc
 		.shapes = &read.shapes,
 		.ask = host_probe_ask,
 		.ask_arg = &read.probe,
-		.now_ns = w->to_ns,
+		.now_ns = now_ns,
 		.image = !read.booted,
 	};
 	vec_foreach (&read.set.unknowns.list, u)
@@ -105,7 +105,7 @@ int collect_units(const struct collect_window *w, struct collected *c, struct er
 	AUTO_BUF struct buf bytes = { 0 };
 
 	if (w->live)
-		return units_live(w, c, err);
+		return collect_units_of(w->live, w->to_ns, c, err);
 	int r = collect_last_frame(w, FRAME_UNITS, &bytes, err);
 	if (r < 0)
 		return r;

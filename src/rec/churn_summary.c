@@ -6,6 +6,8 @@
 
 #include "wire.h"
 
+enum { CHURN_MOST_RECENT = 1024 };
+
 static struct churn_group *group_of(struct churn_summary *s, const char *path)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -67,6 +69,38 @@ static void close_time(struct map_u64 *times, uint64_t id, uint64_t ns, uint64_t
 	map_u64_remove(times, id);
 }
 
+/* Removals in the order in which they came; those that are old go when there are many. */
+static void note_removal(struct churn_summary *s, const struct churn_group *g,
+			 const struct churn_event *e)
+{
+	struct churn_removal r = { .id = e->id,
+				   .mono_ns = e->mono_ns,
+				   .group = (size_t)(g - s->groups.items) };
+	size_t old = 0;
+
+	if (!e->id)
+		return;
+	if (s->recent.len >= CHURN_MOST_RECENT) {
+		while (old < s->recent.len &&
+		       s->recent.items[old].mono_ns + CHURN_YOUNG_NS < e->mono_ns)
+			old++;
+		s->recent.len -= old;
+		memmove(s->recent.items, s->recent.items + old, s->recent.len * sizeof(r));
+	}
+	if (s->recent.len < CHURN_MOST_OPEN)
+		(void)vec_push(&s->recent, r);
+}
+
+void churn_summary_young(struct churn_summary *s, uint64_t mono_ns)
+{
+	vec_foreach (&s->groups, g)
+		g->young = 0;
+	vec_foreach (&s->recent, r)
+		if (r->mono_ns + CHURN_YOUNG_NS > mono_ns && map_u64_get(&s->removed_at, r->id) &&
+		    r->group < s->groups.len)
+			s->groups.items[r->group].young++;
+}
+
 bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
 {
 	struct churn_group *g = group_of(s, e->path);
@@ -87,6 +121,7 @@ bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
 		g->removed++;
 		close_time(&s->made_at, e->id, e->mono_ns, &g->lifetime_ns, &g->lifetimes);
 		open_time(&s->removed_at, e->id, e->mono_ns);
+		note_removal(s, g, e);
 		break;
 	case CHURN_RELEASED:
 		g->released++;
@@ -102,6 +137,7 @@ bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
 void churn_summary_clear(struct churn_summary *s)
 {
 	s->groups.len = 0;
+	s->recent.len = 0;
 	s->lost = 0;
 	map_str_free(&s->by_owner);
 	s->by_owner = (struct map_str){ 0 };
@@ -112,6 +148,7 @@ void churn_summary_clear(struct churn_summary *s)
 void churn_summary_free(struct churn_summary *s)
 {
 	vec_free(&s->groups);
+	vec_free(&s->recent);
 	map_str_free(&s->by_owner);
 	map_u64_free(&s->made_at);
 	map_u64_free(&s->removed_at);
@@ -164,6 +201,9 @@ void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t
 		put_str(out, g->creator);
 		put_str(out, g->creator_cgroup);
 	}
+	/* added later: behind what older versions read */
+	for (size_t i = 0; i < n; i++)
+		wire_put_u64(out, s->groups.items[i].young);
 }
 
 /* "" stands for absent. */
@@ -204,5 +244,9 @@ int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *re
 		if (!vec_push(&ret->groups, g))
 			return -ENOMEM;
 	}
-	return 0;
+	if (r.at == r.end)
+		return 0; /* of an older version */
+	vec_foreach (&ret->groups, g)
+		g->young = wire_get_u64(&r);
+	return r.failed ? -EBADMSG : 0;
 }

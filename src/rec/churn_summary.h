@@ -21,6 +21,13 @@ struct churn_group {
 	uint64_t lifetime_ns, lifetimes; /* made → removed, of those seen whole */
 	uint64_t zombie_ns, zombies;     /* removed → released */
 	int pid;                         /* of the last creator; 0 = not known */
+	uint64_t young; /* removed, not released, but only just: see churn_summary_young */
+};
+
+/* A removal that is too fresh to tell whether the cgroup stays behind. */
+struct churn_removal {
+	uint64_t id, mono_ns;
+	size_t group; /* index in groups */
 };
 
 struct churn_summary {
@@ -30,10 +37,14 @@ struct churn_summary {
 	VEC(struct churn_group) groups;
 	struct map_str by_owner;
 	struct map_u64 made_at, removed_at; /* cgroup id → monotonic time */
+	VEC(struct churn_removal) recent;   /* removals of the last CHURN_YOUNG_NS */
 	struct arena strings;
 };
 
 enum { CHURN_MOST_GROUPS = 1024, CHURN_MOST_OPEN = 100000 };
+/* The kernel releases even an empty cgroup only after grace periods and a worker: what was removed
+ * less than this ago is on its way and no zombie. */
+#define CHURN_YOUNG_NS UINT64_C(1000000000)
 
 enum churn_what {
 	CHURN_MADE,
@@ -56,6 +67,8 @@ bool churn_summary_add(struct churn_summary *s, const struct churn_event *e);
 /* Start the next stretch: groups and their numbers go, open lifetimes stay. */
 void churn_summary_clear(struct churn_summary *s);
 void churn_summary_free(struct churn_summary *s);
+/* Count, per group, what was removed shortly before now and is not released yet. Before sorting. */
+void churn_summary_young(struct churn_summary *s, uint64_t mono_ns);
 /* Most made first. */
 void churn_summary_sort(struct churn_summary *s);
 void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t most);

@@ -21,6 +21,8 @@ static const struct rec_field fields[] = {
 		  "cgroup path of the memory controller's hierarchy, hostile bytes"),
 	REC_FIELD(rec_task, tgid, REC_U64, REC_ID, 0, "process that a thread belongs to"),
 	REC_FIELD(rec_task, recent, REC_U64, REC_NS, 0, "CPU time since the tick before"),
+	REC_FIELD(rec_task, policy, REC_U64, REC_NONE, 0,
+		  "scheduling policy: 1 FIFO, 2 RR, 6 DEADLINE are real-time"),
 };
 
 const struct rec_desc rec_task_desc = {

@@ -20,6 +20,7 @@ struct rec_task {
 	const char *cgroup;
 	uint64_t tgid;
 	uint64_t recent;
+	uint64_t policy;
 };
 
 enum {
@@ -38,6 +39,7 @@ enum {
 	REC_TASK_CGROUP = 1 << 12,
 	REC_TASK_TGID = 1 << 13,
 	REC_TASK_RECENT = 1 << 14,
+	REC_TASK_POLICY = 1 << 15,
 };
 
 extern const struct rec_desc rec_task_desc;

@@ -17,6 +17,7 @@
 #include "tar.h"
 #include "text.h"
 #include "timefmt.h"
+#include "zombies.h"
 
 enum {
 	CAPTURE_MOST_FILE = 4 << 20,
@@ -24,6 +25,7 @@ enum {
 	CAPTURE_MOST_PROCESSES = 20000,
 	CAPTURE_MOST_CGROUPS = 20000, /* whose files are kept; directories all are */
 	CAPTURE_MOST_KMSG = 4 << 20,
+	CAPTURE_MOST_OWNERS = 200,
 	CAPTURE_UNIT_DEPTH = 3,
 };
 
@@ -111,6 +113,7 @@ static void capture_fixed(struct capture *c, struct unknowns *unknowns)
 		"proc/loadavg",
 		"proc/uptime",
 		"proc/version",
+		"proc/consoles",
 		"proc/interrupts",
 		"proc/softirqs",
 		"proc/net/softnet_stat",
@@ -417,6 +420,27 @@ static void capture_kmsg(struct capture *c, struct unknowns *unknowns)
 	capture_put(c, TAR_FILE, "dev/kmsg", buf_str(&c->text), c->text.len);
 }
 
+/* Whose the zombies are: their directories are gone, so no file of the host tells it later. */
+static void capture_census(struct capture *c, struct unknowns *unknowns)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	struct zombies_options options = { 0 };
+	struct census_totals totals;
+	struct offer offer;
+
+	if (!c->root->live) {
+		(void)capture_file(c, CAPTURED_CENSUS);
+		return;
+	}
+	offer_read(c->root, &offer);
+	if (zombies_read(c->root, &offer, &options, NULL, &s, &totals, unknowns, NULL) < 0)
+		return;
+	s.time_ns = s.time_ns ? s.time_ns : clock_real_ns();
+	buf_clear(&c->text);
+	census_summary_encode(&c->text, &s, CAPTURE_MOST_OWNERS);
+	capture_put(c, TAR_FILE, CAPTURED_CENSUS, c->text.data, c->text.len);
+}
+
 static void capture_clock(struct capture *c)
 {
 	buf_clear(&c->text);
@@ -474,6 +498,7 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 		capture_unit_states(root, &c.text, unknowns);
 	if (root->live && c.text.len)
 		capture_put(&c, TAR_FILE, CAPTURED_UNITS, buf_str(&c.text), c.text.len);
+	capture_census(&c, unknowns);
 	capture_kmsg(&c, unknowns);
 	tar_end(ret_tar);
 	bool failed = c.text.failed || c.path.failed || ret_tar->failed;

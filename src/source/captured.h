@@ -1,6 +1,8 @@
 /* A captured host: a tree of files with a second reading of the counters in it, so that rates work
  * without the host. Layout, beside the host's own files of the later reading:
  *   .zscope/clock           clocks of the later reading ("real_ns N", "mono_ns N", "boot_ns N")
+ *   .zscope/units           units and containers, as the recorder stores them (capture_units.h)
+ *   .zscope/census          zombies by owner, as the recorder stores them
  *   .zscope/before/         proc/stat ... as they were earlier
  *   .zscope/before/.zscope/clock */
 #pragma once
@@ -12,6 +14,7 @@
 
 #define CAPTURED_BEFORE ".zscope/before"
 #define CAPTURED_CLOCK  ".zscope/clock"
+#define CAPTURED_CENSUS ".zscope/census" /* as census_summary_encode writes it */
 
 /* Pure: the clocks of a reading. */
 int captured_clock_parse(const char *text, struct tick *ret, struct err *err);

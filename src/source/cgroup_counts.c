@@ -8,7 +8,8 @@
 #include "rec_cgroups.h"
 #include "timefmt.h"
 
-/* A walk of N ns is repeated after N times this: 0.2 % of one core. */
+/* A walk that took N ns of CPU time is repeated after N times this: 0.2 % of one core. Not of wall
+ * time: on a host without a free core every walk would look dear, and the count is wanted there. */
 enum { CGROUP_COUNTS_PAUSE = 500 };
 
 void cgroup_counts_open(struct cgroup_counts *c, const struct root *root, const struct offer *offer)
@@ -61,7 +62,7 @@ static void cgroup_counts_walk(struct cgroup_counts *c, const struct root *root,
 			       struct unknowns *unknowns)
 {
 	const struct offer_mount *mount = offer_memory_mount(offer);
-	uint64_t before = clock_mono_ns(), count;
+	uint64_t now = clock_mono_ns(), before = clock_thread_cpu_ns(), count;
 	struct err err = { 0 };
 
 	if (!mount) {
@@ -69,7 +70,7 @@ static void cgroup_counts_walk(struct cgroup_counts *c, const struct root *root,
 			     "the memory controller's hierarchy is not mounted");
 		return;
 	}
-	if (before < c->next_walk_ns)
+	if (now < c->next_walk_ns)
 		return;
 	if (cgroup_walk(root, mount->dir, NULL, NULL, &count, &err) < 0) {
 		unknowns_add(unknowns, "live memory cgroups", "%s", err.text);
@@ -77,7 +78,7 @@ static void cgroup_counts_walk(struct cgroup_counts *c, const struct root *root,
 	}
 	row->live = count + 1; /* the root is one */
 	row->have |= REC_CGROUPS_LIVE;
-	c->next_walk_ns = before + (clock_mono_ns() - before) * CGROUP_COUNTS_PAUSE;
+	c->next_walk_ns = now + (clock_thread_cpu_ns() - before) * CGROUP_COUNTS_PAUSE;
 }
 
 void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const struct offer *offer,

@@ -16,7 +16,8 @@ enum {
 	FIELD_START = 19,
 	FIELD_RSS = 21,
 	FIELD_PROCESSOR = 36,
-	FIELD_END = 37,
+	FIELD_POLICY = 38,
+	FIELD_END = 39,
 };
 
 static void proc_pid_fields(const char *p, struct rec_task *ret)
@@ -35,6 +36,7 @@ static void proc_pid_fields(const char *p, struct rec_task *ret)
 		{ FIELD_START, &ret->start, REC_TASK_START },
 		{ FIELD_RSS, &ret->rss, REC_TASK_RSS },
 		{ FIELD_PROCESSOR, &ret->cpu, REC_TASK_CPU },
+		{ FIELD_POLICY, &ret->policy, REC_TASK_POLICY },
 	};
 	unsigned w = 0;
 

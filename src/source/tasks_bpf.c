@@ -63,10 +63,12 @@ void tasks_bpf_row(const struct task_iter_rec *rec, struct rec_task *ret)
 		.run_delay = rec->delay_ns,
 		.kernel_thread = (rec->flags & TASKS_BPF_KTHREAD) != 0,
 		.tgid = rec->tgid,
+		.policy = rec->policy,
 	};
 	ret->stime = total - ret->utime;
 	ret->have = REC_TASK_PID | REC_TASK_START | REC_TASK_PPID | REC_TASK_CPU | REC_TASK_STATE |
-		    REC_TASK_UTIME | REC_TASK_STIME | REC_TASK_KERNEL_THREAD | REC_TASK_TGID;
+		    REC_TASK_UTIME | REC_TASK_STIME | REC_TASK_KERNEL_THREAD | REC_TASK_TGID |
+		    REC_TASK_POLICY;
 	if (rec->delay_ns != UINT64_MAX)
 		ret->have |= REC_TASK_RUN_DELAY;
 }

@@ -92,6 +92,7 @@ static int put_churn(struct record_churn *p, const struct store_clock *clock,
 	p->summary.lost += lost - p->lost;
 	p->lost = lost;
 	p->summary.creators_known = churn_knows_creators(p->churn);
+	churn_summary_young(&p->summary, clock_mono_ns());
 	churn_summary_sort(&p->summary);
 	buf_clear(&p->frame);
 	churn_summary_encode(&p->frame, &p->summary, RECORD_CHURN_GROUPS);

@@ -31,6 +31,8 @@ TEST(fields_of_a_process)
 	CHECK_EQ(t.start, 8881);
 	CHECK_EQ(t.rss, 300);
 	CHECK_EQ(t.cpu, 5);
+	CHECK_EQ(t.policy, 0);
+	CHECK(t.have & REC_TASK_POLICY);
 	CHECK_EQ(t.kernel_thread, 0);
 	CHECK_EQ(parse("3 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0", &strings, &t), 0);
 	CHECK_EQ(t.kernel_thread, 1);

@@ -44,6 +44,7 @@ TEST(a_record_as_a_row)
 				     .cpu = 3,
 				     .flags = 0x200000,
 				     .state = 0x402,
+				     .policy = 1,
 				     .start_ns = 50000000,
 				     .utime_ns = 10000000,
 				     .stime_ns = 30000000,
@@ -57,6 +58,7 @@ TEST(a_record_as_a_row)
 	CHECK_EQ(row.start, 5);
 	CHECK_EQ(row.state, 'I');
 	CHECK_EQ(row.kernel_thread, 1);
+	CHECK_EQ(row.policy, 1);
 	CHECK(!(row.have & REC_TASK_RUN_DELAY));
 	CHECK_EQ(tasks_bpf_state(0), 'R');
 	CHECK_EQ(tasks_bpf_state(2), 'D');
