@@ -66,15 +66,16 @@ int root_open_dir(const struct root *root, const char *path, unsigned flags, str
 	return root_open_any(root, path, O_RDONLY | O_DIRECTORY, flags, err);
 }
 
-static int root_read_fd(int fd, const char *path, size_t cap, struct buf *out, struct err *err)
+static int root_read_fd(int fd, const char *path, size_t cap, bool whole, struct buf *out,
+			struct err *err)
 {
 	size_t start = out->len;
 
 	for (;;) {
 		if (!buf_reserve(out, out->len - start < 4096 ? 4096 : out->len - start))
 			return err_path(err, -ENOMEM, path);
-		ssize_t n = pread(fd, out->data + out->len, out->cap - out->len - 1,
-				  (off_t)(out->len - start));
+		size_t room = out->cap - out->len - 1;
+		ssize_t n = pread(fd, out->data + out->len, room, (off_t)(out->len - start));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -84,6 +85,8 @@ static int root_read_fd(int fd, const char *path, size_t cap, struct buf *out, s
 		out->len += (size_t)n;
 		if (out->len - start > cap)
 			return err_set(err, -EFBIG, "%s: larger than %zu bytes", path, cap);
+		if (whole && (size_t)n < room)
+			break;
 	}
 	out->data[out->len] = '\0';
 	return 0;
@@ -94,7 +97,7 @@ int root_read(const struct root *root, const char *path, size_t cap, struct buf 
 {
 	AUTO_CLOSE int fd = root_open_file(root, path, 0, err);
 
-	return fd < 0 ? fd : root_read_fd(fd, path, cap, out, err);
+	return fd < 0 ? fd : root_read_fd(fd, path, cap, false, out, err);
 }
 
 int root_readlink(const struct root *root, const char *path, struct buf *out, struct err *err)
@@ -189,7 +192,7 @@ int reread_text(struct reread *r, struct buf *out, struct err *err)
 	if (r->fd < 0)
 		return err_path(err, -EBADF, r->path);
 	buf_clear(out);
-	return root_read_fd(r->fd, r->path, ROOT_FILE_CAP, out, err);
+	return root_read_fd(r->fd, r->path, ROOT_FILE_CAP, r->whole, out, err);
 }
 
 void reread_close(struct reread *r)

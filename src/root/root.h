@@ -45,6 +45,8 @@ int root_list(const struct root *root, const char *path,
 struct reread {
 	int fd; /* -1 = not open */
 	const char *path;
+	bool whole; /* the kernel gives all of it in one read (single_open): a short read is the end
+		     */
 };
 
 int reread_open(struct reread *r, const struct root *root, const char *path, struct err *err);

@@ -46,18 +46,19 @@ static const struct tick_file {
 	const char *what; /* for people, when it is missing; NULL = its absence is no news */
 	int (*parse)(const char *text, struct tick *ret, struct err *err);
 	unsigned shed_at; /* left out from this level on */
+	bool whole;       /* one read gives all of it */
 } files[] = {
-	{ "proc/stat", REC_CPU, "time of cores", proc_stat_parse, 9 },
-	{ "proc/loadavg", REC_LOAD, "load average", loadavg_parse, 9 },
-	{ "proc/vmstat", REC_VMSTAT, "reclaim and faults", proc_vmstat_parse, 3 },
-	{ "proc/meminfo", REC_MEMINFO, "memory", proc_meminfo_parse, 3 },
-	{ "proc/pressure/cpu", REC_PRESSURE, "CPU pressure", pressure_cpu, 3 },
-	{ "proc/pressure/memory", REC_PRESSURE, "memory pressure", pressure_memory, 3 },
-	{ "proc/pressure/io", REC_PRESSURE, "I/O pressure", pressure_io, 3 },
+	{ "proc/stat", REC_CPU, "time of cores", proc_stat_parse, 9, true },
+	{ "proc/loadavg", REC_LOAD, "load average", loadavg_parse, 9, true },
+	{ "proc/vmstat", REC_VMSTAT, "reclaim and faults", proc_vmstat_parse, 3, false },
+	{ "proc/meminfo", REC_MEMINFO, "memory", proc_meminfo_parse, 3, true },
+	{ "proc/pressure/cpu", REC_PRESSURE, "CPU pressure", pressure_cpu, 3, true },
+	{ "proc/pressure/memory", REC_PRESSURE, "memory pressure", pressure_memory, 3, true },
+	{ "proc/pressure/io", REC_PRESSURE, "I/O pressure", pressure_io, 3, true },
 	/* only with CONFIG_IRQ_TIME_ACCOUNTING, from 6.1 */
-	{ "proc/pressure/irq", REC_PRESSURE, NULL, pressure_irq, 3 },
-	{ "proc/softirqs", REC_SOFTIRQ, "soft interrupts", softirqs_parse, 3 },
-	{ "proc/net/softnet_stat", REC_SOFTNET, "packet backlog", softnet_parse, 3 },
+	{ "proc/pressure/irq", REC_PRESSURE, NULL, pressure_irq, 3, true },
+	{ "proc/softirqs", REC_SOFTIRQ, "soft interrupts", softirqs_parse, 3, true },
+	{ "proc/net/softnet_stat", REC_SOFTNET, "packet backlog", softnet_parse, 3, false },
 };
 
 enum {
@@ -148,6 +149,7 @@ static void tick_read_file(struct tick_source *s, size_t i, struct tick *t,
 
 	if (file->fd < 0)
 		r = reread_open(file, s->root, files[i].path, &err);
+	file->whole = files[i].whole;
 	if (r == 0)
 		r = reread_text(file, &s->text, &err);
 	if (r == 0)

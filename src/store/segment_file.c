@@ -64,15 +64,19 @@ int segment_file_load(struct segment_file *f, uint64_t from, uint64_t to, struct
 	return to > from ? file_read(f, from, to - from, &f->bytes, err) : 0;
 }
 
-int segment_file_load_more(struct segment_file *f, struct err *err)
+int segment_file_load_more(struct segment_file *f, uint64_t from, struct err *err)
 {
-	uint64_t end = f->base + f->bytes.len;
-	size_t before = f->bytes.len;
+	size_t keep = from > f->base ? MIN_OF((size_t)(from - f->base), f->bytes.len) : 0;
+	uint64_t end = f->base + keep;
 
 	if (end >= SEGMENT_MOST_BYTES)
 		return 0;
+	f->bytes.len = keep;
 	int r = file_read(f, end, SEGMENT_MOST_BYTES - end, &f->bytes, err);
-	return r < 0 ? r : f->bytes.len > before;
+	if (r < 0)
+		return r;
+	return frame_wire_find(f->bytes.data, f->bytes.len, keep, f->name.salt, &f->budget) <
+	       f->bytes.len;
 }
 
 int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct buf *scratch,

@@ -29,8 +29,9 @@ void segment_file_close(struct segment_file *f); /* keeps memory for the next */
 void segment_file_free(struct segment_file *f);
 /* Load [from, to) of the file into bytes, as far as it exists. */
 int segment_file_load(struct segment_file *f, uint64_t from, uint64_t to, struct err *err);
-/* Append what was written behind bytes meanwhile; 1 = there was something. */
-int segment_file_load_more(struct segment_file *f, struct err *err);
+/* Load again what lies at `from` and behind it, which is being written; 1 = an intact frame is
+ * there. */
+int segment_file_load_more(struct segment_file *f, uint64_t from, struct err *err);
 /* The payload in plain; -EBADMSG when it does not decompress. *ret points into head's bytes or
  * scratch. */
 int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct buf *scratch,

@@ -1,17 +1,14 @@
 #include "store_queue.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "text.h"
 
 static void queued_free(struct store_queued *s)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	store_tail_close(&s->tail);
 	buf_free(&s->pending);
 	free(s);
 }
@@ -32,7 +29,7 @@ struct store_queued *store_queue_push(struct store_queue *q, const struct segmen
 		free(s);
 		return NULL;
 	}
-	*s = (struct store_queued){ .name = *name, .fd = -1, .pending = q->spare };
+	*s = (struct store_queued){ .name = *name, .tail = { .fd = -1 }, .pending = q->spare };
 	q->spare = (struct buf){ 0 };
 	store_retain_add(q->retain, name);
 	return s;
@@ -85,34 +82,21 @@ void store_queue_lost(struct store_queue *q, uint64_t from_ns, uint64_t to_ns, c
 	queue_note_gap(q, from_ns, to_ns, 1, why);
 }
 
-static int queued_open(struct store_queue *q, struct store_queued *s)
-{
-	char name[SEGMENT_NAME_MAX];
-
-	if (s->fd >= 0)
-		return 0;
-	segment_name_print(name, &s->name);
-	s->fd = openat(q->dir_fd, name,
-		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
-	return s->fd < 0 ? -errno : 0;
-}
-
-/* A short write is gone on with later, exactly where it ended. */
+/* What was not taken is gone on with later, exactly where it ended. */
 static int queued_write(struct store_queue *q, struct store_queued *s)
 {
+	char name[SEGMENT_NAME_MAX];
 	size_t done = 0;
-	int r = queued_open(q, s);
+	int r = 0;
 
-	while (r == 0 && done < s->pending.len) {
-		ssize_t n = write(s->fd, s->pending.data + done, s->pending.len - done);
-		if (n < 0 && errno != EINTR)
-			r = -errno;
-		if (n > 0)
-			done += (size_t)n;
-		if (n == 0)
-			r = -ENOSPC;
+	if (s->tail.fd < 0) {
+		segment_name_print(name, &s->name);
+		r = store_tail_open(&s->tail, q->dir_fd, name);
 	}
-	store_retain_grow(q->retain, &s->name, done);
+	if (r == 0)
+		r = store_tail_put(&s->tail, s->pending.data, s->pending.len, &done);
+	if (done)
+		store_retain_grow(q->retain, &s->name, done);
 	if (done == s->pending.len) {
 		buf_clear(&s->pending);
 		s->pending_frames = 0;
@@ -155,7 +139,7 @@ void store_queue_flush(struct store_queue *q)
 
 	while (q->list.len) {
 		struct store_queued *s = q->list.items[0];
-		r = s->broken ? 0 : queued_write(q, s);
+		r = s->broken || (s->tail.fd >= 0 && !s->pending.len) ? 0 : queued_write(q, s);
 		if (is_full(r) && store_retain_drop_oldest(q->retain))
 			continue;
 		if (r < 0 || (!s->sealed && !s->broken) || (s->broken && q->list.len == 1))

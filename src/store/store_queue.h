@@ -9,13 +9,14 @@
 #include "buf.h"
 #include "store_gap.h"
 #include "store_retain.h"
+#include "store_tail.h"
 #include "vec.h"
 
 struct store_queued {
 	struct segment_name name;
-	int fd;             /* -1 = no file yet */
-	uint64_t len;       /* of the whole segment so far, written or not */
-	struct buf pending; /* not written yet */
+	struct store_tail tail; /* the file */
+	uint64_t len;           /* of the whole segment so far, written or not */
+	struct buf pending;     /* not written yet */
 	uint64_t pending_frames;
 	uint64_t from_ns, to_ns; /* time of the pending frames */
 	bool sealed;

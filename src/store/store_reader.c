@@ -319,6 +319,10 @@ static int reader_walk(struct store_reader *r, struct frame_head *ret)
 	if (at >= f->bytes.len)
 		return 0;
 	ssize_t n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, ret);
+	/* in a segment that is being written an unfinished frame may have been finished meanwhile
+	 */
+	if (n < 0 && !f->sealed && segment_file_load_more(f, r->offset, NULL) > 0)
+		n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, ret);
 	if (n < 0) {
 		size_t next = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, f->name.salt,
 					      &f->budget);
@@ -362,15 +366,17 @@ static int reader_end_of_bytes(struct store_reader *r, struct err *err)
 
 	if (f->sealed)
 		return -1;
-	if (segment_file_load_more(f, NULL) > 0)
+	if (segment_file_load_more(f, r->offset, NULL) > 0)
 		return 1;
 	if (reader_list(r, err) < 0)
 		return -1;
 	if (reader_is_newest(r) && store_dir_is_locked(r->dir_fd))
 		return 0;
-	if (segment_file_load_more(f, NULL) > 0) /* between the two looks */
+	if (segment_file_load_more(f, r->offset, NULL) > 0) /* between the two looks */
 		return 1;
 	uint64_t end = f->base + f->bytes.len;
+	while (end > r->offset && f->bytes.data[end - f->base - 1] == '\0') /* room never used */
+		end--;
 	snprintf(what, sizeof(what), "cut off without its footer (%" PRIu64 " bytes of no use)",
 		 end - MIN_OF(end, r->offset));
 	reader_lose_bytes(r, MIN_OF(end, r->offset), reader_next_start(r), what);

@@ -256,9 +256,9 @@ static void writer_ask_sync(struct store_writer *w, bool now)
 {
 	struct store_queued *s = w->queue.list.len ? w->queue.list.items[0] : NULL;
 
-	if (!s || s->fd < 0 || (!now && w->clock.mono_ns - w->asked_mono_ns < w->sync_ns))
+	if (!s || s->tail.fd < 0 || (!now && w->clock.mono_ns - w->asked_mono_ns < w->sync_ns))
 		return;
-	if (store_sync_request(w->sync, s->fd, w->dir_fd)) {
+	if (store_sync_request(w->sync, s->tail.fd, w->dir_fd)) {
 		w->asked_mono_ns = w->clock.mono_ns;
 		w->asked_ns = w->clock.real_ns;
 	}
@@ -350,7 +350,7 @@ void store_writer_close(struct store_writer *w)
 		writer_seal(w);
 	if (w->queue.list.len) {
 		struct store_queued *last = w->queue.list.items[w->queue.list.len - 1];
-		int fd = last->fd >= 0 ? fcntl(last->fd, F_DUPFD_CLOEXEC, 3) : -1;
+		int fd = last->tail.fd >= 0 ? fcntl(last->tail.fd, F_DUPFD_CLOEXEC, 3) : -1;
 		store_queue_flush(&w->queue);
 		store_sync_wait(w->sync, WRITER_CLOSE_WAIT_MS / 2 * NS_PER_MS);
 		if (fd >= 0) {

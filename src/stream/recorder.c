@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
 #define RESTORE_AFTER  30 /* so many calm ticks lower the level */
 #define MOST_LATE_SAID 160
+#define METER_EVERY    10 /* ticks between two looks at our own memory and faults */
 
 struct recorder_slot {
 	const struct recorder_part *part;
@@ -44,8 +44,8 @@ struct recorder {
 	struct recorder_meter meter;
 	struct store_clock clock; /* of the last tick */
 	uint64_t ticks, calm_ticks;
-	uint64_t expected_mono_ns;
-	int timer_fd, signal_fd;
+	uint64_t next_mono_ns; /* of the next tick */
+	int signal_fd;
 	char degraded[160];
 };
 
@@ -195,21 +195,12 @@ static void recorder_harden(struct recorder *r)
 			strerror(errno));
 }
 
-/* One periodic timer on whole seconds of the wall clock. */
-static int recorder_align(struct recorder *r, struct err *err)
+/* Ticks fall on whole seconds of the wall clock. */
+static void recorder_align(struct recorder *r)
 {
-	uint64_t real = clock_real_ns(), mono = clock_mono_ns();
-	uint64_t next = mono + r->interval_ns - real % r->interval_ns;
-	struct itimerspec spec = {
-		.it_value = { (time_t)(next / NS_PER_S), (long)(next % NS_PER_S) },
-		.it_interval = { (time_t)(r->interval_ns / NS_PER_S),
-				 (long)(r->interval_ns % NS_PER_S) },
-	};
+	uint64_t real = clock_real_ns();
 
-	if (timerfd_settime(r->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) < 0)
-		return err_set(err, -errno, "timerfd: %s", strerror(errno));
-	r->expected_mono_ns = next;
-	return 0;
+	r->next_mono_ns = clock_mono_ns() + r->interval_ns - real % r->interval_ns;
 }
 
 static void recorder_shed(struct recorder *r, uint64_t level, const char *why)
@@ -279,24 +270,37 @@ static void recorder_first_words(struct recorder *r)
 	recorder_harden(r);
 }
 
-static int recorder_tick(struct recorder *r, uint64_t expirations, struct err *err)
+/* Our own cost. Memory and faults move slowly and cost as much to ask for as all cores. */
+static void recorder_read_meter(struct recorder *r)
+{
+	uint64_t before_ns = r->self.cpu_ns;
+
+	r->self.cpu_ns = clock_cpu_ns();
+	if (r->ticks++) {
+		r->self.tick_cpu_ns = r->self.cpu_ns - before_ns;
+		r->self.have |= REC_SELF_TICK_CPU;
+	}
+	if (r->ticks % METER_EVERY == 1)
+		recorder_meter_read(&r->meter, &r->self);
+	r->self.ticks = r->ticks;
+	r->self.store_bytes = store_writer_bytes(r->writer);
+	r->self.lost_frames = store_writer_lost_frames(r->writer);
+}
+
+static int recorder_tick(struct recorder *r, uint64_t now_mono_ns, struct err *err)
 {
 	struct store_clock now = r->clock;
 	struct err why = { 0 };
-	uint64_t cpu_before = clock_cpu_ns();
-	uint64_t missed = r->ticks && expirations > 1 ? expirations - 1 : 0;
+	uint64_t late_ns = now_mono_ns - r->next_mono_ns;
+	uint64_t missed = r->ticks ? late_ns / r->interval_ns : 0;
 
 	now.real_ns = clock_real_ns();
-	now.mono_ns = clock_mono_ns();
+	now.mono_ns = now_mono_ns;
 	now.boot_ns = clock_boot_ns();
-	r->expected_mono_ns += r->interval_ns * (expirations ? expirations - 1 : 0);
-	r->self.lateness_ns =
-		now.mono_ns > r->expected_mono_ns ? now.mono_ns - r->expected_mono_ns : 0;
-	r->self.ticks = ++r->ticks;
+	r->self.lateness_ns = late_ns % r->interval_ns;
 	r->self.missed_ticks += missed;
-	r->self.store_bytes = store_writer_bytes(r->writer);
-	r->self.lost_frames = store_writer_lost_frames(r->writer);
-	recorder_meter_read(&r->meter, &r->self);
+	r->next_mono_ns += r->interval_ns * (late_ns / r->interval_ns + 1);
+	recorder_read_meter(r);
 
 	int code = store_writer_tick(r->writer, &now, err);
 	if (code < 0)
@@ -312,14 +316,10 @@ static int recorder_tick(struct recorder *r, uint64_t expirations, struct err *e
 	}
 	store_writer_flush(r->writer);
 	recorder_judge_store(r);
-	uint64_t took = clock_mono_ns() - now.mono_ns;
-	recorder_judge_pace(r, took, missed);
-	r->self.tick_cpu_ns = clock_cpu_ns() - cpu_before;
-	r->self.have |= REC_SELF_TICK_CPU;
-	r->expected_mono_ns += r->interval_ns;
+	recorder_judge_pace(r, clock_mono_ns() - now.mono_ns, missed);
 	uint64_t phase = (now.real_ns - r->self.lateness_ns) % r->interval_ns;
 	if (MIN_OF(phase, r->interval_ns - phase) > MISALIGNED_NS && !missed)
-		return recorder_align(r, err);
+		recorder_align(r);
 	return 0;
 }
 
@@ -331,34 +331,35 @@ static void recorder_ready(struct recorder *r, struct recorder_slot *slot)
 		recorder_part_failed(r, slot, &why);
 }
 
-/* One wait. 1 = go on, 0 = asked to end. */
+/* One wait: a single call for signals, parts and the time of the next tick. 1 = go on, 0 = asked to
+ * end. */
 static int recorder_wait(struct recorder *r, struct err *err)
 {
-	struct pollfd fds[2 + RECORDER_MOST_PARTS] = { { r->timer_fd, POLLIN, 0 },
-						       { r->signal_fd, POLLIN, 0 } };
-	uint64_t expirations = 0;
+	struct pollfd fds[1 + RECORDER_MOST_PARTS] = { { r->signal_fd, POLLIN, 0 } };
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t left_ns = r->next_mono_ns > now_ns ? r->next_mono_ns - now_ns : 0;
+	struct timespec timeout = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
 
 	for (size_t i = 0; i < r->n_slots; i++) {
 		const struct recorder_slot *slot = &r->slots[i];
 		/* before the first tick there is no segment that takes anything */
 		bool asks = slot->open && slot->part->fd && r->ticks;
-		fds[2 + i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
+		fds[1 + i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
 	}
-	int n = poll(fds, 2 + r->n_slots, -1);
+	int n = ppoll(fds, 1 + r->n_slots, &timeout, NULL);
 	if (n < 0 && errno != EINTR)
 		return err_set(err, -errno, "poll: %s", strerror(errno));
-	if (n <= 0)
-		return 1;
-	if (fds[1].revents) {
+	if (n > 0 && fds[0].revents) {
 		struct signalfd_siginfo taken; /* or it would strike when it is let in again */
 		return read(r->signal_fd, &taken, sizeof(taken)) < 0 && errno == EAGAIN;
 	}
-	for (size_t i = 0; i < r->n_slots; i++)
-		if (fds[2 + i].revents)
+	for (size_t i = 0; n > 0 && i < r->n_slots; i++)
+		if (fds[1 + i].revents)
 			recorder_ready(r, &r->slots[i]);
-	if (!fds[0].revents || read(r->timer_fd, &expirations, 8) != 8)
+	now_ns = clock_mono_ns();
+	if (now_ns < r->next_mono_ns)
 		return 1;
-	int code = recorder_tick(r, expirations, err);
+	int code = recorder_tick(r, now_ns, err);
 	if (code < 0)
 		return code;
 	if (r->options->alive)
@@ -369,10 +370,9 @@ static int recorder_wait(struct recorder *r, struct err *err)
 static int recorder_loop(struct recorder *r, struct err *err)
 {
 	uint64_t end_ns = clock_mono_ns() + r->options->duration_ns;
-	int code = recorder_align(r, err);
+	int code;
 
-	if (code < 0)
-		return code;
+	recorder_align(r);
 	do {
 		code = recorder_wait(r, err);
 	} while (code > 0 && (!r->options->duration_ns || clock_mono_ns() < end_ns));
@@ -392,10 +392,9 @@ static int recorder_prepare(struct recorder *r, sigset_t *signals, struct err *e
 				     err);
 	if (code < 0)
 		return code;
-	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	r->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (r->timer_fd < 0 || r->signal_fd < 0)
-		return err_set(err, -errno, "timerfd, signalfd: %s", strerror(errno));
+	if (r->signal_fd < 0)
+		return err_set(err, -errno, "signalfd: %s", strerror(errno));
 	recorder_meter_open(&r->meter, r->options->root);
 	recorder_open_parts(r);
 	return 0;
@@ -408,8 +407,6 @@ static void recorder_close(struct recorder *r)
 		if (r->slots[i].open && r->slots[i].part->close)
 			r->slots[i].part->close(r->slots[i].state);
 	recorder_meter_close(&r->meter);
-	if (r->timer_fd >= 0)
-		close(r->timer_fd);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
 }
@@ -422,7 +419,7 @@ int recorder_run(const struct recorder_options *options, struct err *err)
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
 	r->options = options;
-	r->timer_fd = r->signal_fd = -1;
+	r->signal_fd = -1;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

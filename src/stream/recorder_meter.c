@@ -10,6 +10,7 @@ void recorder_meter_open(struct recorder_meter *m, const struct root *root)
 {
 	if (reread_open(&m->statm, root, "proc/self/statm", NULL) < 0)
 		m->statm.fd = -1;
+	m->statm.whole = true;
 }
 
 void recorder_meter_close(struct recorder_meter *m)
@@ -26,7 +27,6 @@ void recorder_meter_read(struct recorder_meter *m, struct rec_self *self)
 
 	self->have |= REC_SELF_CPU | REC_SELF_TICKS | REC_SELF_MISSED | REC_SELF_LATENESS |
 		      REC_SELF_SHED | REC_SELF_STORE | REC_SELF_LOST;
-	self->cpu_ns = clock_cpu_ns();
 	if (getrusage(RUSAGE_SELF, &usage) == 0) {
 		self->major_faults = (uint64_t)usage.ru_majflt;
 		self->have |= REC_SELF_FAULTS;

@@ -2,11 +2,12 @@
 # What happens to a recording when the recorder is killed before any write, the disk fails to keep its word, the power goes, the clock
 # is set, or somebody plants things. Real kernel, real files; as root for the power cut.
 set -u
-zscope=$1 dump=$2
+zscope=$1 dump=$2 part=$3
 tmp=$(mktemp -d /var/tmp/zscope-torture-XXXXXX)
 loop=
 cleanup() {
 	[ -n "$loop" ] && umount "$tmp/mnt" 2>/dev/null
+	mountpoint -q "$tmp/ram" && umount "$tmp/ram"
 	rm -rf "$tmp"
 }
 trap cleanup EXIT
@@ -14,28 +15,40 @@ failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 record() { "$zscope" record "$@" 2>>"$tmp/log"; }
 
-kill_before_every_write() {
-	local n runs=0 ended=
-	# every one, until the recording ends by itself
+# The recorder copies into a mapped file where it can, so that there is nothing to see of most writes: the calls around them are what a
+# kill can be put before (kernel/store-kill kills in the middle of the copying).
+kill_before_every() { # CALL STORE LEAST: every CALL, until the recording ends by itself
+	local call=$1 store=$2 n runs=0 ended=
 	for n in $(seq 1 80); do
-		rm -rf "$tmp/kill"
+		rm -rf "$store"
 		# in a shell of its own, which keeps its word about the kill to itself
-		(strace -f -qq -o /dev/null -e trace=write,pwrite64 -e inject=write:signal=KILL:when=$n \
-			"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 2s --no-profile; exit $?) 2>/dev/null && ended=$n
-		"$dump" "$tmp/kill" >"$tmp/out" 2>"$tmp/err"
+		(strace -f -qq -o /dev/null -e trace="$call" -e inject="$call":signal=KILL:when=$n \
+			"$zscope" record --store "$store" --interval 100ms --segment 1s --for 1500ms --no-profile; exit $?) 2>/dev/null && ended=$n
+		"$dump" "$store" >"$tmp/out" 2>"$tmp/err"
 		case $? in
 		0) runs=$((runs + 1)) ;;
-		2) grep -qE 'the recording is empty|no recording there|No such file' "$tmp/err" || fail "killed before write $n: $(cat "$tmp/err")" ;;
-		*) fail "killed before write $n: $(tail -n 1 "$tmp/out")" ;;
+		2) grep -qE 'the recording is empty|no recording there|No such file' "$tmp/err" || fail "killed before $call $n: $(cat "$tmp/err")" ;;
+		*) fail "killed before $call $n: $(tail -n 1 "$tmp/out")" ;;
 		esac
 		[ -z "$ended" ] || break
 	done
-	[ -n "$ended" ] || fail "80 writes and no end"
-	echo "killed before each of $((ended - 1)) writes"
+	[ -n "$ended" ] || fail "80 times $call and no end"
+	[ $runs -ge "$3" ] || fail "$call: only $runs of the killed recordings had anything in them"
+	echo "killed before each of $((ended - 1)) $call"
+}
+
+killed_everywhere() {
+	kill_before_every ppoll "$tmp/kill" 5
+	kill_before_every fallocate "$tmp/kill" 1
+	kill_before_every ftruncate "$tmp/kill" 1
+	kill_before_every fdatasync "$tmp/kill" 1
+	# a file system that promises no room: written to in the ordinary way
+	mkdir "$tmp/ram" && mount -t ramfs none "$tmp/ram" || { fail "no ramfs"; return; }
+	kill_before_every pwrite64 "$tmp/ram/kill" 5
+	umount "$tmp/ram"
 	rm -rf "$tmp/kill"
-	(strace -f -qq -o /dev/null -e trace=write -e inject=write:signal=KILL:when=$((ended - 3)) \
-		"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 2s --no-profile; :) 2>/dev/null
-	[ $runs -ge 6 ] || fail "only $runs of the killed recordings had anything in them"
+	(strace -f -qq -o /dev/null -e trace=ppoll -e inject=ppoll:signal=KILL:when=8 \
+		"$zscope" record --store "$tmp/kill" --interval 100ms --segment 1s --for 20s --no-profile; :) 2>/dev/null
 	# and it goes on in the same directory
 	record --store "$tmp/kill" --interval 100ms --for 1s --no-profile || fail "no recording after a kill"
 	"$dump" "$tmp/kill" >"$tmp/out" || fail "unreadable after a restart"
@@ -50,27 +63,50 @@ failing_fdatasync() {
 	grep -q 'fdatasync: Input/output error' "$tmp/out" || fail "the failed fdatasync is not named"
 }
 
-power_cut() {
-	mkdir "$tmp/mnt"
-	truncate -s 64M "$tmp/disk" && mkfs.ext4 -q "$tmp/disk" 2>/dev/null && mount -o loop "$tmp/disk" "$tmp/mnt" 2>/dev/null || {
-		echo "skipped: power cut (no loop device with ext4 here)"
+ticks_of() { "$dump" "$1" 2>/dev/null | sed -n 's/^ticks \([0-9]*\).*/\1/p'; }
+
+# What a disk holds when the power goes: a copy of the disk in the middle of a recording, without any sync but the recorder's own. Then
+# the disk fails under the recorder, which goes on in memory.
+power_cut() { # TYPE SIZE OPTIONS
+	local type=$1 pid ticks=0 mnt=$tmp/mnt
+	mkdir -p "$mnt"
+	rm -f "$tmp/disk" "$tmp/disk.cut"
+	command -v "mkfs.$type" >/dev/null && grep -qw "$type" /proc/filesystems || { echo "skipped: power cut on $type (not here)"; return; }
+	truncate -s "$2" "$tmp/disk" && "mkfs.$type" -q "$tmp/disk" >/dev/null 2>&1 && mount -o "loop$3" "$tmp/disk" "$mnt" 2>/dev/null || {
+		echo "skipped: power cut on $type (no loop device)"
 		return
 	}
 	loop=yes
-	"$zscope" record --store "$tmp/mnt/s" --interval 200ms --no-profile 2>/dev/null &
-	local pid=$!
-	sleep 7.5
-	# FS_IOC_SHUTDOWN, no flush of the log
-	python3 -c 'import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))' \
-		"$tmp/mnt" || fail "FS_IOC_SHUTDOWN"
-	kill -9 $pid
-	wait $pid 2>/dev/null
-	umount "$tmp/mnt" && mount -o loop "$tmp/disk" "$tmp/mnt" || fail "the file system does not come back"
-	"$dump" "$tmp/mnt/s" >"$tmp/out" || fail "unreadable after a power cut: $(tail -n 2 "$tmp/out")"
-	local ticks
+	"$zscope" record --store "$mnt/s" --interval 200ms --no-profile 2>"$tmp/err" &
+	pid=$!
+	# 45 ticks are 9 s: the sync after 5 s is done
+	for _ in $(seq 1 300); do
+		ticks=$(ticks_of "$mnt/s")
+		[ "${ticks:-0}" -lt 45 ] || break
+		sleep 0.2
+	done
+	[ "${ticks:-0}" -ge 45 ] || fail "$type: $ticks ticks in a minute"
+	kill -STOP $pid
+	cp --sparse=always "$tmp/disk" "$tmp/disk.cut"
+	kill -CONT $pid
+	if [ "$type" != btrfs ]; then
+		# FS_IOC_SHUTDOWN: from here on every page and every call fails
+		python3 -c 'import fcntl, os, struct, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack("I", 2))' \
+			"$mnt" || fail "FS_IOC_SHUTDOWN"
+		for _ in $(seq 1 150); do
+			grep -q 'recording goes on in memory' "$tmp/err" && break
+			sleep 0.2
+		done
+		grep -q 'recording goes on in memory' "$tmp/err" || fail "$type: the failing disk is not named: $(cat "$tmp/err")"
+	fi
+	kill -TERM $pid
+	wait $pid || fail "$type: died of the failing disk: $?"
+	umount "$mnt" && mount -o "loop$3" "$tmp/disk.cut" "$mnt" || fail "$type does not come back"
+	"$dump" "$mnt/s" >"$tmp/out" || fail "$type: unreadable after a power cut: $(tail -n 2 "$tmp/out")"
 	ticks=$(sed -n 's/^ticks \([0-9]*\).*/\1/p' "$tmp/out")
-	[ "${ticks:-0}" -ge 20 ] || fail "power cut: only ${ticks:-0} of at least 20 synced ticks came back"
-	umount "$tmp/mnt"
+	[ "${ticks:-0}" -ge 20 ] || fail "$type: only ${ticks:-0} of at least 20 synced ticks came back"
+	echo "$type: $ticks ticks came back after the power cut"
+	umount "$mnt"
 	loop=
 }
 
@@ -120,10 +156,19 @@ one_writer_private_files() {
 
 command -v strace >/dev/null || { echo "strace is missing"; exit 77; }
 [ "$(id -u)" -eq 0 ] || { echo "root is missing"; exit 77; }
-kill_before_every_write
-failing_fdatasync
-power_cut
-clock_step
-one_writer_private_files
+case $part in
+kill) killed_everywhere ;;
+power)
+	power_cut ext4 64M ""
+	power_cut xfs 300M ""
+	power_cut btrfs 128M ",commit=300"
+	;;
+rest)
+	failing_fdatasync
+	clock_step
+	one_writer_private_files
+	;;
+*) fail "no such part: $part" ;;
+esac
 [ $failed -eq 0 ] && echo "all of it survived"
 exit $failed
