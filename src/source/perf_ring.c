@@ -111,6 +111,12 @@ static void parse_ksymbol(struct cursor *c, struct perf_ring_record *r)
 	r->ksymbol.bpf = type == PERF_RECORD_KSYMBOL_TYPE_BPF;
 	r->ksymbol.unregister = ksymbol_flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 	r->ksymbol.name = take_name(c);
+	/* The kernel reserves one more trailer in the record for every event that saw it before
+	 * ours (ours on other cores, other recorders'): what stands at its end is what the ring
+	 * held before. The one that was written follows the name. */
+	c->end += TRAILER_BYTES;
+	take(c, (strlen(r->ksymbol.name) + 8) & ~(size_t)7);
+	take_id(c, r);
 }
 
 static void parse_task(struct cursor *c, struct perf_ring_record *r, bool fork)

@@ -34,6 +34,7 @@ struct ring {
 	bool wanted; /* still online, in follow_cores */
 	/* the drain in progress */
 	uint64_t at, head;
+	uint64_t last_ns; /* time of the last record */
 	struct perf_ring_record next;
 	bool has_next;
 	uint8_t *wrapped; /* copy of a record that wraps around the end */
@@ -46,6 +47,7 @@ struct perf_sampler {
 	bool counts_lost;
 	size_t ring_bytes;
 	int epoll_fd;
+	uint64_t now_ns; /* no record that is there can be later */
 	VEC(struct ring) rings;
 };
 
@@ -367,6 +369,10 @@ static void ring_advance(const struct perf_sampler *s, struct ring *ring)
 		    ring->next.kind != PERF_RING_OTHER) {
 			ring->next.cpu = ring->cpu;
 			ring->has_next = true;
+			/* a record from the future would hold up all behind it for ever */
+			if (ring->next.time_ns > s->now_ns)
+				ring->next.time_ns = ring->last_ns;
+			ring->last_ns = ring->next.time_ns;
 			return;
 		}
 		ring->at += size;
@@ -389,8 +395,10 @@ size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_s
 		struct perf_event_mmap_page *page = (void *)ring->map;
 		ring->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 		ring->at = page->data_tail;
-		ring_advance(s, ring);
 	}
+	s->now_ns = MAX_OF(clock_mono_ns(), until_mono_ns);
+	vec_foreach (&s->rings, ring)
+		ring_advance(s, ring);
 	for (;;) {
 		struct ring *first = NULL;
 		vec_foreach (&s->rings, ring)

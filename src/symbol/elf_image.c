@@ -9,6 +9,8 @@
 #include "auto.h"
 #include "text.h"
 
+enum { SYMBOLS_AT_ONCE = 1024 };
+
 static int read_bytes(const struct elf_source *src, uint64_t offset, void *ret, size_t len)
 {
 	if (offset > src->size || len > src->size - offset)
@@ -220,47 +222,80 @@ bool elf_image_offset(const struct elf_image *e, uint64_t address, uint64_t *ret
 	return false;
 }
 
+/* The names stay together as they are in the file: copying each one costs more than reading all.
+ * Returns where they begin in out->names; negative = could not be read. */
+static int64_t add_names(const struct elf_image *e, const struct elf_section *names,
+			 struct symtab *out)
+{
+	size_t base = out->names.len;
+
+	if (names->type != SHT_STRTAB || names->size > ELF_MAX_SECTION_BYTES ||
+	    base + names->size > UINT32_MAX / 2 || !buf_reserve(&out->names, names->size + 1) ||
+	    e->source.read_at(&e->source, names->offset, out->names.data + base, names->size) < 0)
+		return -1;
+	out->names.len += names->size;
+	buf_add_char(&out->names, '\0');
+	/* memcpy@@GLIBC_2.14: the version is no part of the name */
+	char *at = out->names.data + base, *end = out->names.data + out->names.len;
+	while ((at = memchr(at, '@', (size_t)(end - at)))) {
+		if (at > out->names.data + base && at[-1])
+			*at = '\0';
+		at++;
+	}
+	return (int64_t)base;
+}
+
+/* Of the functions among n symbols, those that have a name. */
+static int add_chunk(const Elf64_Sym *symbols, size_t n, uint32_t base, uint64_t names_len,
+		     struct symtab *out)
+{
+	int added = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const Elf64_Sym *sym = &symbols[i];
+		unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF ||
+		    sym->st_name >= names_len || !out->names.data[base + sym->st_name])
+			continue;
+		uint8_t rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK;
+		added += symtab_add_at(out, sym->st_value, sym->st_size, base + sym->st_name, rank);
+	}
+	return added;
+}
+
 static int add_symbols(const struct elf_image *e, const struct elf_section *section,
 		       struct symtab *out)
 {
-	AUTO_FREE void *symbols = NULL;
-	AUTO_FREE void *strings = NULL;
+	Elf64_Sym chunk[SYMBOLS_AT_ONCE];
+	uint64_t n = section->size / sizeof(chunk[0]);
 	int added = 0;
 
-	if (section->link >= e->sections.len)
+	if (section->link >= e->sections.len || section->size > ELF_MAX_SECTION_BYTES)
 		return 0;
 	const struct elf_section *names = &e->sections.items[section->link];
-	if (names->type != SHT_STRTAB ||
-	    elf_image_read(e, section->offset, section->size, &symbols) < 0 ||
-	    elf_image_read(e, names->offset, names->size, &strings) < 0)
+	int64_t base = add_names(e, names, out);
+	if (base < 0)
 		return 0;
-	for (uint64_t at = 0; section->size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-		Elf64_Sym sym;
-		memcpy(&sym, (char *)symbols + at, sizeof(sym));
-		unsigned type = ELF64_ST_TYPE(sym.st_info);
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
-		    sym.st_name >= names->size)
-			continue;
-		const char *name = (char *)strings + sym.st_name;
-		size_t len = strnlen(name, names->size - sym.st_name);
-		const char *version = memchr(name, '@', len); /* memcpy@@GLIBC_2.14 */
-		if (version && version > name)
-			len = (size_t)(version - name);
-		unsigned bind = ELF64_ST_BIND(sym.st_info);
-		uint8_t rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK;
-		added += symtab_add(out, sym.st_value, sym.st_size, name, len, rank, 0);
+	for (uint64_t at = 0; at < n; at += SYMBOLS_AT_ONCE) {
+		size_t here = MIN_OF(n - at, (uint64_t)SYMBOLS_AT_ONCE);
+		if (e->source.read_at(&e->source, section->offset + at * sizeof(chunk[0]), chunk,
+				      here * sizeof(chunk[0])) < 0)
+			break;
+		added += add_chunk(chunk, here, (uint32_t)base, names->size, out);
 	}
 	return added;
 }
 
 int elf_image_symbols(const struct elf_image *e, struct symtab *out)
 {
+	uint32_t wanted = SHT_DYNSYM; /* .symtab has all of .dynsym's */
 	int added = 0;
 
-	for (size_t i = 0; i < e->sections.len; i++) {
-		uint32_t type = e->sections.items[i].type;
-		if (type == SHT_SYMTAB || type == SHT_DYNSYM)
+	for (size_t i = 0; i < e->sections.len; i++)
+		if (e->sections.items[i].type == SHT_SYMTAB && e->sections.items[i].size)
+			wanted = SHT_SYMTAB;
+	for (size_t i = 0; i < e->sections.len; i++)
+		if (e->sections.items[i].type == wanted)
 			added += add_symbols(e, &e->sections.items[i], out);
-	}
 	return added;
 }

@@ -12,6 +12,8 @@ enum {
 	KALLSYMS_MAX_FUNCTION = 1 << 18, /* where nothing follows, a name does not reach further */
 };
 
+static const char kernel_itself[] = "[kernel.kallsyms]";
+
 static uint32_t module_of(struct kallsyms *k, const char *name, size_t len)
 {
 	/* a module's symbols stand together: the last one first */
@@ -60,7 +62,7 @@ int kallsyms_parse(const char *text, struct kallsyms *ret, struct err *err)
 	struct kallsyms k = { 0 };
 	bool saw_address = false;
 
-	module_of(&k, "[kernel.kallsyms]", strlen("[kernel.kallsyms]"));
+	module_of(&k, kernel_itself, strlen(kernel_itself));
 	for (const char *line = text; line; line = text_next_line(line))
 		parse_line(&k, line, text_line_len(line), &saw_address);
 	if (!k.table.entries.len) {
@@ -85,9 +87,20 @@ int kallsyms_read(const struct root *root, struct kallsyms *ret, struct err *err
 	return r < 0 ? r : kallsyms_parse(buf_str(&text), ret, err);
 }
 
-void kallsyms_add(struct kallsyms *k, uint64_t start, uint32_t len, const char *name, bool bpf)
+int kallsyms_open(const struct root *root, struct kallsyms *ret, struct err *err)
 {
-	const char *module = bpf ? "[bpf]" : "[kernel.kallsyms]";
+	struct kallsyms k = { 0 };
+
+	if (!root->live || ksym_ask_open(&k.ask, NULL) < 0)
+		return kallsyms_read(root, ret, err);
+	module_of(&k, kernel_itself, strlen(kernel_itself));
+	*ret = k;
+	return 0;
+}
+
+static void add(struct kallsyms *k, uint64_t start, uint32_t len, const char *name,
+		const char *module)
+{
 	const struct symtab_entry *have = symtab_find(&k->table, start);
 
 	if (have && have->start == start && strcmp(symtab_name(&k->table, have), name) == 0)
@@ -95,22 +108,41 @@ void kallsyms_add(struct kallsyms *k, uint64_t start, uint32_t len, const char *
 	if (!symtab_add(&k->table, start, len, name, strlen(name), 2,
 			module_of(k, module, strlen(module))))
 		return;
-	/* few and far between: move the new entry to its place */
-	size_t at = k->table.entries.len - 1;
-	struct symtab_entry entry = k->table.entries.items[at];
-	while (at > 0 && k->table.entries.items[at - 1].start > start) {
-		k->table.entries.items[at] = k->table.entries.items[at - 1];
-		at--;
-	}
+	/* few: move the new entry to its place */
+	size_t last = k->table.entries.len - 1, at = symtab_behind(&k->table, last, start);
+	struct symtab_entry entry = k->table.entries.items[last];
+	memmove(&k->table.entries.items[at + 1], &k->table.entries.items[at],
+		(last - at) * sizeof(entry));
 	k->table.entries.items[at] = entry;
 	if (at > 0 && k->table.entries.items[at - 1].start == start)
 		k->table.entries.items[at - 1].size = 0;
 }
 
-const char *kallsyms_find(const struct kallsyms *k, uint64_t address, uint64_t *ret_start,
+void kallsyms_add(struct kallsyms *k, uint64_t start, uint32_t len, const char *name, bool bpf)
+{
+	add(k, start, len, name, bpf ? "[bpf]" : kernel_itself);
+}
+
+/* Ask the kernel and remember the whole function. */
+static void ask(struct kallsyms *k, uint64_t address)
+{
+	struct ksym sym;
+
+	if (ksym_ask(k->ask, address, &sym) < 0 || sym.offset >= sym.size || sym.offset > address)
+		return;
+	add(k, address - sym.offset, (uint32_t)MIN_OF(sym.size, (uint64_t)KALLSYMS_MAX_FUNCTION),
+	    sym.name, sym.module[0] ? sym.module : kernel_itself);
+}
+
+const char *kallsyms_find(struct kallsyms *k, uint64_t address, uint64_t *ret_start,
 			  const char **ret_module)
 {
 	const struct symtab_entry *e = symtab_find(&k->table, address);
+
+	if (!e && k->ask) {
+		ask(k, address);
+		e = symtab_find(&k->table, address);
+	}
 	if (!e)
 		return NULL;
 	*ret_start = e->start;
@@ -121,6 +153,8 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address, uint64_t *
 void kallsyms_free(struct kallsyms *k)
 {
 	symtab_free(&k->table);
+	ksym_ask_close(k->ask);
+	k->ask = NULL;
 	vec_foreach (&k->modules, module)
 		free(*module);
 	vec_free(&k->modules);

@@ -74,7 +74,7 @@ int symbolizer_open(const struct root *root, struct unknowns *unknowns, struct s
 		free(s);
 		return r;
 	}
-	if (kallsyms_read(root, &s->kallsyms, &why) < 0 && unknowns)
+	if (kallsyms_open(root, &s->kallsyms, &why) < 0 && unknowns)
 		unknowns_add(unknowns, "names of kernel functions", "%s", why.text);
 	s->vdso = read_vdso();
 	struct offer offer;
@@ -186,7 +186,7 @@ void symbolizer_forget_dead(struct symbolizer *s)
 void symbolizer_ksymbol(struct symbolizer *s, uint64_t start, uint32_t len, const char *name,
 			bool bpf)
 {
-	if (s->kallsyms.table.entries.len)
+	if (s->kallsyms.modules.len)
 		kallsyms_add(&s->kallsyms, start, len, name, bpf);
 }
 

@@ -27,10 +27,14 @@ struct symtab {
 
 bool symtab_add(struct symtab *t, uint64_t start, uint64_t size, const char *name, size_t name_len,
 		uint8_t rank, uint32_t group);
+/* The name is in t->names already, at that offset. */
+bool symtab_add_at(struct symtab *t, uint64_t start, uint64_t size, uint32_t name, uint8_t rank);
 /* Once after the last add: sorts, drops duplicates, gives unused memory back. */
 void symtab_finish(struct symtab *t);
 /* Sizes up to the next entry, for tables that have none (kallsyms), at most `most`. */
 void symtab_fill_sizes(struct symtab *t, uint32_t most);
+/* Index of the first of the first n entries that begins behind the address. */
+size_t symtab_behind(const struct symtab *t, size_t n, uint64_t address);
 /* NULL = no function is known there. */
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t address);
 const char *symtab_name(const struct symtab *t, const struct symtab_entry *entry);

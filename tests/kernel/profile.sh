@@ -134,6 +134,37 @@ sys.exit(not (expected > 1500 and came > 0.8 * expected and min(seconds) > 20 an
 PY
 }
 
+# Another recorder comes and goes, and programs are loaded into the kernel meanwhile: the kernel's records about them then
+# hold leftovers of other events, and must not stop the sampling of any core.
+beside() {
+	need perf
+	record 80
+	can_sample
+	"$load" mix 78 & pids+=($!)
+	sleep 1
+	for _ in 1 2 3; do
+		perf record -q -F 97 -g -a -o "$dir/perf.data" sleep 2 2>/dev/null & pids+=($!)
+		local perf=$!
+		sleep 0.7
+		"$zscope" zombies >/dev/null 2>&1
+		wait "$perf"
+	done
+	local from
+	from=$(date +%s)
+	sleep 6
+	kill -TERM "$recorder"
+	wait "$recorder" || fail "record"
+	"$zscope" heat --store "$dir/rec" --from "@$((from + 1))" --to "@$((from + 4))" --cores --json >"$dir/heat" || fail "heat"
+	python3 - "$dir/heat" <<'PY' || fail "blind beside another recorder"
+import json, sys
+h = json.load(open(sys.argv[1]))
+busy = [sum(second) for second in h["counts"]]
+print("samples in each second:", busy, h["cores"])
+sys.exit(not (len(busy) == 3 and min(busy) > 20 and len(h["cores"]) > 0
+              and all(sum(core["busy"]) > 20 for core in h["cores"])))
+PY
+}
+
 # No permission: named, and the ticks go on.
 refused() {
 	need strace

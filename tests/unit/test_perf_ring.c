@@ -68,4 +68,35 @@ TEST(a_mapping_with_its_build_id)
 	CHECK_EQ(perf_ring_parse(&raw, sizeof(raw), 0, &r), -EBADMSG);
 }
 
+/* Other recorders' events make the kernel reserve more than it writes. */
+TEST(a_kernel_symbol_with_leftovers_behind_its_trailer)
+{
+	struct __attribute__((packed)) {
+		struct perf_event_header head;
+		uint64_t start;
+		uint32_t len;
+		uint16_t type, flags;
+		char name[16];
+		struct trailer trailer;
+		uint64_t leftovers[6];
+	} raw = { .head = { PERF_RECORD_KSYMBOL, 0, sizeof(raw) },
+		  .start = 0xffffffffc0001000,
+		  .len = 64,
+		  .type = PERF_RECORD_KSYMBOL_TYPE_BPF,
+		  .name = "bpf_prog_12345",
+		  .trailer = { 7, 8, 4242, 1, 0 } };
+	struct perf_ring_record r;
+
+	memset(raw.leftovers, 0xee, sizeof(raw.leftovers));
+	CHECK_EQ(perf_ring_parse(&raw, sizeof(raw), 0, &r), 0);
+	CHECK_EQ(r.kind, PERF_RING_KSYMBOL);
+	CHECK_STR(r.ksymbol.name, "bpf_prog_12345");
+	CHECK(r.time_ns == 4242 && r.pid == 7 && r.tid == 8 && r.cpu == 1);
+	raw.head.size = sizeof(raw) - sizeof(raw.leftovers); /* and without */
+	CHECK_EQ(perf_ring_parse(&raw, sizeof(raw), 0, &r), 0);
+	CHECK_EQ(r.time_ns, 4242);
+	raw.head.size -= 8;
+	CHECK_EQ(perf_ring_parse(&raw, sizeof(raw), 0, &r), -EBADMSG);
+}
+
 TEST_MAIN

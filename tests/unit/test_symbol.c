@@ -44,6 +44,25 @@ TEST(kernel_symbols_with_modules)
 	kallsyms_free(&k);
 }
 
+TEST(a_kernel_symbol_as_the_kernel_prints_it)
+{
+	struct ksym sym;
+
+	CHECK_EQ(ksym_parse("do_idle+0x10/0x1a0", &sym), 0);
+	CHECK(sym.offset == 0x10 && sym.size == 0x1a0);
+	CHECK_STR(sym.name, "do_idle");
+	CHECK_STR(sym.module, "");
+	CHECK_EQ(ksym_parse("ena_poll+0x0/0x40 [ena]", &sym), 0);
+	CHECK_STR(sym.module, "[ena]");
+	CHECK_EQ(ksym_parse("ena_poll+0x0/0x40 [ena 0123456789abcdef]", &sym), 0);
+	CHECK_STR(sym.module, "[ena]");
+	CHECK_EQ(ksym_parse("bpf_prog_6deef7357e7b4530_x+0x5/0x40", &sym), 0);
+	CHECK_STR(sym.module, "[bpf]");
+	CHECK_EQ(ksym_parse("0xffffffff12345678", &sym), -EINVAL);
+	CHECK_EQ(ksym_parse("+0x1/0x2", &sym), -EINVAL);
+	CHECK_EQ(ksym_parse("", &sym), -EINVAL);
+}
+
 TEST(hidden_kernel_symbols_are_named)
 {
 	struct kallsyms k;
