@@ -12,6 +12,7 @@ enum {
 	COLUMN_HINTED = 32, /* the column's first byte: below this it is k, else 32 + shift */
 	COLUMN_SHIFT = 16,  /* shift that stands for 0 */
 	COLUMN_SHIFTS = 32,
+	COLUMN_CHOOSE_EVERY = 8,
 };
 
 struct bits_out {
@@ -156,14 +157,15 @@ static void column_put_bits(struct bits_out *b, const uint64_t *values, const ui
 		*b->at++ = (uint8_t)b->word;
 }
 
-void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n)
+static void column_put_few(struct buf *out, const uint64_t *values, size_t n)
 {
-	if (n <= COLUMN_FEW) {
-		for (size_t i = 0; i < n; i++)
-			wire_put_u64(out, values[i]);
-		return;
-	}
-	unsigned how = column_choose(values, hints, n);
+	for (size_t i = 0; i < n; i++)
+		wire_put_u64(out, values[i]);
+}
+
+static void column_put_how(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n,
+			   unsigned how)
+{
 	/* worst case: an escape and 64 bits each; and what bits_put may write ahead */
 	if (!buf_reserve(out, 16 + n * 12))
 		return;
@@ -172,6 +174,33 @@ void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, s
 	column_put_bits(&b, values, hints, n, how);
 	out->len = (size_t)((char *)b.at - out->data);
 	out->data[out->len] = '\0';
+}
+
+void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n)
+{
+	if (n <= COLUMN_FEW)
+		column_put_few(out, values, n);
+	else
+		column_put_how(out, values, hints, n, column_choose(values, hints, n));
+}
+
+void column_put_again(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n,
+		      uint64_t largest, struct column_memory *memory)
+{
+	unsigned length = bit_length(largest);
+	unsigned then = memory->length;
+
+	if (n <= COLUMN_FEW) {
+		column_put_few(out, values, n);
+		return;
+	}
+	if (!memory->left || memory->hinted != !!hints || length > then + 1 || then > length + 1)
+		*memory = (struct column_memory){ .how = (uint8_t)column_choose(values, hints, n),
+						  .length = (uint8_t)length,
+						  .left = COLUMN_CHOOSE_EVERY,
+						  .hinted = !!hints };
+	memory->left--;
+	column_put_how(out, values, hints, n, memory->how);
 }
 
 struct bits_in {

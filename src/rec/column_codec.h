@@ -4,6 +4,7 @@
  * by what is chosen per column. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,17 @@ static inline uint64_t column_unzigzag(uint64_t value)
 
 /* hints may be NULL; both sides must give the same. */
 void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n);
+/* How the last column of that place was put: choosing costs as much as writing, and the next second
+ * looks like this one. */
+struct column_memory {
+	uint8_t how;
+	uint8_t length; /* bits of the largest value then */
+	uint8_t left;   /* columns until it is chosen anew; 0 = nothing is remembered */
+	bool hinted;
+};
+/* The same, chosen anew only every few times or when the values have grown or shrunk. largest: all
+ * values ORed. */
+void column_put_again(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n,
+		      uint64_t largest, struct column_memory *memory);
 /* Fails like every wire_get: r->failed, and zeroes. */
 void column_get(struct wire_reader *r, uint64_t *ret, const uint8_t *hints, size_t n);

@@ -8,29 +8,57 @@
 #include "timefmt.h"
 #include "wire.h"
 
-/* Returns the hints for the column. */
-static const uint8_t *encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
+/* A column, and what all its values are when ORed: 0 = nothing to write. */
+struct column {
+	uint64_t largest;
+	const uint8_t *hints;
+};
+
+/* In the key: against the row before. */
+static struct column encode_key_numbers(struct tick_codec *c, const struct block *b, size_t f)
+{
+	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
+	struct column column = { 0 };
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		uint64_t value = row_value(b, i, f);
+		bool known = row_knows(b->rows + i * b->desc->size, f);
+		c->values.items[i] = known ? column_zigzag(value - before) : 0;
+		column.largest |= c->values.items[i];
+		before = value;
+		if (sum)
+			c->totals.items[i] += value;
+	}
+	return column;
+}
+
+static struct column encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
 {
 	size_t size = b->desc->size, offset = b->desc->fields[f].offset;
-	const uint8_t *hints = b->key ? NULL : codec_guess(c, b, f);
+	const uint8_t *hints = codec_guess(c, b, f);
 	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
+	struct column column = { .hints = hints };
+	const uint64_t *guesses = c->guesses.items;
+	uint64_t *values = c->values.items, *totals = c->totals.items;
 	const char *row = b->rows;
 
 	for (size_t i = 0; i < b->n_rows; i++, row += size) {
 		uint64_t value;
 		memcpy(&value, row + offset, sizeof(value));
-		uint64_t guess = !b->key ? c->guesses.items[i] : i ? row_value(b, i - 1, f) : 0;
-		bool known = row_knows(row, f);
-		c->values.items[i] = known ? column_zigzag(value - guess) : 0;
-		if (sum && known)
-			c->totals.items[i] += value;
+		uint64_t known = -(rec_have(row) >> f & 1); /* all ones, or none */
+		values[i] = column_zigzag(value - guesses[i]) & known;
+		column.largest |= values[i];
+		if (sum)
+			totals[i] += value & known;
 	}
-	return hints;
+	return column;
 }
 
-static void encode_balance(struct tick_codec *c, const struct block *b, size_t f)
+static struct column encode_balance(struct tick_codec *c, const struct block *b, size_t f)
 {
 	struct balance balance = codec_balance(b, f);
+	struct column column = { 0 };
 
 	for (size_t i = 0; i < b->n_rows; i++) {
 		const char *row = b->rows + i * b->desc->size;
@@ -40,8 +68,10 @@ static void encode_balance(struct tick_codec *c, const struct block *b, size_t f
 			continue;
 		c->values.items[i] =
 			column_zigzag(value - codec_predict_balance(c, b, &balance, i));
+		column.largest |= c->values.items[i];
 		codec_learn_balance(c, b, &balance, i, value);
 	}
+	return column;
 }
 
 /* The string's number among those of the key and of this frame. */
@@ -64,7 +94,7 @@ static uint64_t encode_string(struct tick_codec *c, const char *text)
 	return c->base.strings.len + *fresh - 1;
 }
 
-static int encode_strings(struct tick_codec *c, const struct block *b, size_t f)
+static int encode_strings(struct tick_codec *c, const struct block *b, size_t f, struct column *ret)
 {
 	const struct rec_field *field = &b->desc->fields[f];
 
@@ -82,6 +112,7 @@ static int encode_strings(struct tick_codec *c, const struct block *b, size_t f)
 		if (number == UINT64_MAX)
 			return -ENOMEM;
 		c->values.items[i] = text ? number + STRING_FIRST : STRING_NONE;
+		ret->largest |= c->values.items[i];
 	}
 	return 0;
 }
@@ -141,20 +172,25 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 			const struct rec_field *field = &desc->fields[f];
 			if (!!(field->flags & REC_BALANCE) != balance)
 				continue;
-			const uint8_t *hints = NULL;
+			struct column column = { 0 };
 			int r = 0;
 			if (field->type == REC_STR)
-				r = encode_strings(c, b, f);
+				r = encode_strings(c, b, f, &column);
 			else if (balance)
-				encode_balance(c, b, f);
+				column = encode_balance(c, b, f);
 			else
-				hints = encode_numbers(c, b, f);
+				column = b->key ? encode_key_numbers(c, b, f)
+						: encode_numbers(c, b, f);
 			if (r < 0 || out->failed)
 				return -ENOMEM;
-			if (!any(c->values.items, b->n_rows))
+			if (!column.largest)
 				continue;
 			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
-			column_put(out, c->values.items, hints, b->n_rows);
+			if (b->key)
+				column_put(out, c->values.items, NULL, b->n_rows);
+			else
+				column_put_again(out, c->values.items, column.hints, b->n_rows,
+						 column.largest, &c->memory[desc->kind][f]);
 		}
 	}
 	return out->failed ? -ENOMEM : 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "column_codec.h"
 #include "map.h"
 #include "tick_base.h"
 #include "tick_codec.h"
@@ -40,6 +41,7 @@ struct tick_codec {
 	VEC(const char *) base_rows; /* per row: its key row, or a row of zeroes */
 	VEC(uint8_t) hints;          /* per row: likely bits of the value */
 	struct buf block, blocks;
+	struct column_memory memory[REC_KIND_END][CODEC_MOST_FIELDS]; /* the writer's */
 };
 
 /* What one block is about, on either side. */

@@ -12,7 +12,7 @@
 
 enum { FOOTER_MOST_SECONDS = 100000, FOOTER_MOST_DICTS = 100000, FOOTER_MOST_BLOBS = 64 };
 
-const char segment_magic[SEGMENT_MAGIC_BYTES] = "ZSCOPE1\n";
+const char segment_magic[SEGMENT_MAGIC_BYTES] = "ZSCOPE2\n";
 static const char end_magic[4] = "ZSE1";
 
 /* 20 digits of start, dash, 8 hex digits of salt: sorts by time, needs no reading. */

@@ -13,6 +13,7 @@
 enum {
 	SEGMENT_NAME_MAX = 40,
 	SEGMENT_MAGIC_BYTES = 8,
+	SEGMENT_FORMAT_AT = 6,  /* the digit in it */
 	SEGMENT_END_BYTES = 16, /* behind the footer: where the footer begins */
 	SEGMENT_MOST_BYTES = 256 << 20,
 	/* A frame's time lies at most so far from the anchor before which it was written. */

@@ -75,7 +75,7 @@ int segment_file_load_more(struct segment_file *f, uint64_t from, struct err *er
 	int r = file_read(f, end, SEGMENT_MOST_BYTES - end, &f->bytes, err);
 	if (r < 0)
 		return r;
-	return frame_wire_find(f->bytes.data, f->bytes.len, keep, f->name.salt, &f->budget) <
+	return frame_wire_find(f->bytes.data, f->bytes.len, keep, &f->name, &f->budget) <
 	       f->bytes.len;
 }
 
@@ -119,8 +119,7 @@ static bool file_read_footer(struct segment_file *f, uint64_t file_len, ZSTD_DCt
 		return false;
 	if (segment_file_load(f, offset, file_len - sizeof(end), NULL) < 0)
 		return false;
-	if (frame_wire_get(f->bytes.data, f->bytes.len, f->name.salt, &head) !=
-		    (ssize_t)f->bytes.len ||
+	if (frame_wire_get(f->bytes.data, f->bytes.len, &f->name, &head) != (ssize_t)f->bytes.len ||
 	    head.kind != FRAME_FOOTER ||
 	    segment_file_payload(&head, zstd, scratch, &payload, &len) < 0)
 		return false;
@@ -156,10 +155,9 @@ static int file_scan(struct segment_file *f, uint64_t file_len, struct err *err)
 	if (r < 0)
 		return r;
 	while (at < f->bytes.len) {
-		ssize_t n =
-			frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, &head);
+		ssize_t n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, &f->name, &head);
 		if (n < 0) {
-			at = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, f->name.salt,
+			at = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, &f->name,
 					     &budget);
 			continue;
 		}
@@ -167,6 +165,26 @@ static int file_scan(struct segment_file *f, uint64_t file_len, struct err *err)
 		at += (size_t)n;
 	}
 	return 0;
+}
+
+/* A recording of another format is refused: its digit differs and its first frame is none of ours.
+ * Other bytes in that place are damage like any. */
+static int file_check_format(const struct segment_file *f, const char *name, struct err *err)
+{
+	char start[512];
+	ssize_t n = pread(f->fd, start, sizeof(start), 0);
+	char format = n >= SEGMENT_MAGIC_BYTES ? start[SEGMENT_FORMAT_AT] : '\0';
+	struct frame_head head;
+
+	if (format < '0' || format > '9' || format == segment_magic[SEGMENT_FORMAT_AT] ||
+	    memcmp(start, segment_magic, SEGMENT_FORMAT_AT) != 0 ||
+	    frame_wire_get(start + SEGMENT_MAGIC_BYTES, (size_t)n - SEGMENT_MAGIC_BYTES, &f->name,
+			   &head) > 0)
+		return 0;
+	return err_set(err, -EPROTONOSUPPORT,
+		       "%s: recorded in format %c by another version of zombiescope; this one "
+		       "reads format %c",
+		       name, format, segment_magic[SEGMENT_FORMAT_AT]);
 }
 
 int segment_file_open(struct segment_file *f, int dir_fd, const struct segment_name *name,
@@ -184,6 +202,9 @@ int segment_file_open(struct segment_file *f, int dir_fd, const struct segment_n
 		return err_path(err, -errno, text);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s: is no regular file", text);
+	int r = file_check_format(f, text, err);
+	if (r < 0)
+		return r;
 	f->sealed = file_read_footer(f, (uint64_t)st.st_size, zstd, scratch);
 	return f->sealed ? 0 : file_scan(f, (uint64_t)st.st_size, err);
 }

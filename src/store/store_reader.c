@@ -42,6 +42,7 @@ struct store_reader {
 	size_t next_dict;
 	uint64_t dict_end; /* dictionaries up to this offset were given */
 	uint64_t offset;   /* of the next frame */
+	uint64_t frame;    /* offset of the last one */
 	uint64_t good_ns;  /* time of the last intact frame of this segment, 0 = none yet */
 };
 
@@ -241,17 +242,17 @@ static int reader_read_dict(struct store_reader *r, const struct segment_dict *d
 			    struct frame_head *ret, struct buf *bytes)
 {
 	struct segment_file *f = &r->file;
-	uint32_t len;
+	ssize_t n, size;
 
 	buf_clear(bytes);
-	if (!buf_reserve(bytes, FRAME_HEAD_BYTES) ||
-	    pread(f->fd, bytes->data, FRAME_HEAD_BYTES, (off_t)dict->offset) != FRAME_HEAD_BYTES)
+	if (!buf_reserve(bytes, FRAME_HEAD_MOST))
 		return 0;
-	len = frame_wire_stored_len(bytes->data);
-	if (!buf_reserve(bytes, FRAME_HEAD_BYTES + len))
+	n = pread(f->fd, bytes->data, FRAME_HEAD_MOST, (off_t)dict->offset);
+	size = n > 0 ? frame_wire_size(bytes->data, (size_t)n) : -1;
+	if (size < 0 || !buf_reserve(bytes, (size_t)size))
 		return 0;
-	ssize_t n = pread(f->fd, bytes->data, FRAME_HEAD_BYTES + len, (off_t)dict->offset);
-	return n > 0 && frame_wire_get(bytes->data, (size_t)n, f->name.salt, ret) > 0 &&
+	n = pread(f->fd, bytes->data, (size_t)size, (off_t)dict->offset);
+	return n > 0 && frame_wire_get(bytes->data, (size_t)n, &f->name, ret) > 0 &&
 	       ret->kind == dict->kind;
 }
 
@@ -318,19 +319,19 @@ static int reader_walk(struct store_reader *r, struct frame_head *ret)
 
 	if (at >= f->bytes.len)
 		return 0;
-	ssize_t n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, ret);
+	ssize_t n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, &f->name, ret);
 	/* in a segment that is being written an unfinished frame may have been finished meanwhile
 	 */
 	if (n < 0 && !f->sealed && segment_file_load_more(f, r->offset, NULL) > 0)
-		n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, f->name.salt, ret);
+		n = frame_wire_get(f->bytes.data + at, f->bytes.len - at, &f->name, ret);
 	if (n < 0) {
-		size_t next = frame_wire_find(f->bytes.data, f->bytes.len, at + 1, f->name.salt,
-					      &f->budget);
+		size_t next =
+			frame_wire_find(f->bytes.data, f->bytes.len, at + 1, &f->name, &f->budget);
 		if (next == f->bytes.len && !f->sealed)
 			return 0; /* a torn tail, or one that is just being written */
 		uint64_t to_ns = f->index.to_ns;
 		if (next < f->bytes.len) {
-			n = frame_wire_get(f->bytes.data + next, f->bytes.len - next, f->name.salt,
+			n = frame_wire_get(f->bytes.data + next, f->bytes.len - next, &f->name,
 					   ret);
 			to_ns = ret->time_ns;
 		}
@@ -340,6 +341,7 @@ static int reader_walk(struct store_reader *r, struct frame_head *ret)
 		if (next == f->bytes.len)
 			return 0;
 	}
+	r->frame = r->offset;
 	r->offset += (uint64_t)n;
 	r->good_ns = ret->time_ns;
 	return 1;
@@ -393,7 +395,7 @@ static int reader_next_frame(struct store_reader *r, struct frame *ret)
 	for (;;) {
 		if (!reader_walk(r, &head))
 			return 0;
-		uint64_t offset = r->offset - FRAME_HEAD_BYTES - head.stored_len;
+		uint64_t offset = r->frame;
 		if (head.kind == FRAME_FOOTER)
 			return -1;
 		if (head.kind == FRAME_CLOCK && head.time_ns >= READER_SLACK_NS &&
@@ -488,9 +490,11 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
 
 	r->open = false;
 	for (size_t i = r->segments.list.len; code >= 0 && i-- > 0;) {
-		if (segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[i].name, r->zstd,
-				      &r->payload, NULL) < 0 ||
-		    !r->file.index.seconds.len)
+		int opened = segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[i].name,
+					       r->zstd, &r->payload, err);
+		if (opened == -EPROTONOSUPPORT)
+			return opened;
+		if (opened < 0 || !r->file.index.seconds.len)
 			continue;
 		*ret_from_ns =
 			MIN_OF(r->segments.list.items[0].name.start_ns, r->file.index.from_ns);
@@ -503,13 +507,13 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
 static int reader_clock_at(struct store_reader *r, const struct segment_second *second,
 			   struct store_clock *ret)
 {
-	uint8_t bytes[FRAME_HEAD_BYTES + 32];
+	uint8_t bytes[FRAME_HEAD_MOST + 32];
 	struct frame_head head;
 	struct wire_reader w;
 
 	ssize_t n = pread(r->file.fd, bytes, sizeof(bytes), (off_t)second->offset);
 	const struct segment_index *index = &r->file.index;
-	if (n <= 0 || frame_wire_get(bytes, (size_t)n, r->file.name.salt, &head) < 0 || head.zstd ||
+	if (n <= 0 || frame_wire_get(bytes, (size_t)n, &r->file.name, &head) < 0 || head.zstd ||
 	    !index->start_boot_ns)
 		return -EBADMSG;
 	uint64_t passed = head.time_ns - r->file.name.start_ns;

@@ -122,7 +122,7 @@ int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned v
 	head.time_ns = time_ns;
 	writer_compress(w, &head);
 	size_t before = s->pending.len;
-	frame_wire_put(&s->pending, s->name.salt, &head);
+	frame_wire_put(&s->pending, &s->name, &head);
 	if (s->pending.failed) {
 		s->pending.failed = false;
 		s->pending.len = before;

@@ -5,7 +5,7 @@
 
 /* Bytes as a whole segment (walked as the reader does), as a footer and as a gap marker. The salt
  * is that of the corpus files, so that mutations reach behind the checksum. */
-enum { SALT = 0x5eed };
+static const struct segment_name name = { UINT64_C(1700000000000000000), 0x5eed };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
@@ -16,12 +16,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	size_t at = 0;
 
 	while (at < len) {
-		ssize_t n = frame_wire_get(bytes + at, len - at, SALT, &head);
+		ssize_t n = frame_wire_get(bytes + at, len - at, &name, &head);
 		if (n <= 0) {
-			at = frame_wire_find(bytes, len, at + 1, SALT, &budget);
+			at = frame_wire_find(bytes, len, at + 1, &name, &budget);
 			continue;
 		}
 		if ((const uint8_t *)head.stored + head.stored_len > bytes + len)
+			abort();
+		AUTO_BUF struct buf again = { 0 };
+		struct frame_head twice;
+		frame_wire_put(&again, &name, &head);
+		if (frame_wire_get(again.data, again.len, &name, &twice) != (ssize_t)again.len ||
+		    twice.time_ns != head.time_ns || twice.kind != head.kind ||
+		    twice.version != head.version || twice.stored_len != head.stored_len)
 			abort();
 		if (head.kind == FRAME_FOOTER && !head.zstd)
 			segment_footer_parse(head.stored, head.stored_len, len, &index);
@@ -33,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	}
 	store_gap_decode(bytes, len, &gap);
 	if (len >= SEGMENT_END_BYTES)
-		segment_end_parse(bytes + len - SEGMENT_END_BYTES, SALT, &offset);
+		segment_end_parse(bytes + len - SEGMENT_END_BYTES, name.salt, &offset);
 	segment_index_free(&index);
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "store_fixture.h"
 
-enum { SECONDS = 8 };
+enum { SECONDS = 8, ROOM = 8192 };
 
 static void segment_path(const struct fixture *f, char ret[300])
 {
@@ -80,6 +80,7 @@ TEST(cut_at_every_byte)
 	record(&f);
 	segment_path(&f, path);
 	size_t len = load(path, &bytes);
+	uint8_t *torn = calloc(1, len + ROOM);
 	for (size_t cut = 0; cut <= len; cut++) {
 		save(path, bytes, cut);
 		unsigned n = read_all(&f, &losses, &seen);
@@ -88,7 +89,13 @@ TEST(cut_at_every_byte)
 		/* behind the footer stands only where it begins */
 		CHECK_EQ(losses, cut >= len - 16 ? 0 : 1);
 		last = n;
+		/* with room behind that was never used, as after a kill */
+		memcpy(torn, bytes, cut);
+		save(path, torn, cut + ROOM);
+		CHECK_EQ(read_all(&f, &losses, &seen), n);
+		CHECK_EQ(losses, cut >= len - 16 ? 0 : 1);
 	}
+	free(torn);
 	CHECK_EQ(last, SECONDS);
 	free(bytes);
 }
@@ -119,6 +126,27 @@ TEST(flip_every_byte)
 	}
 	CHECK(all_found < 2 * len);
 	free(bytes);
+}
+
+TEST(another_format_is_refused_in_one_line)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct store_reader *r;
+	uint64_t from, to;
+	struct err err;
+	char path[300];
+	struct frame frame;
+
+	record(&f);
+	segment_path(&f, path);
+	save(path, (const uint8_t *)"ZSCOPE1\n\xf5 and so on, in another way", 36);
+	CHECK_EQ(store_reader_open(f.dir, &r, &err), 0);
+	CHECK_EQ(store_reader_span(r, &from, &to, &err), -EPROTONOSUPPORT);
+	CHECK(strstr(err.text, "recorded in format 1 by another version") != NULL);
+	CHECK_EQ(store_reader_seek(r, 0, UINT64_MAX, FRAME_ALL, &err), 0);
+	CHECK_EQ(store_reader_next(r, &frame, &err), 0);
+	CHECK_EQ(store_reader_losses(r)->list.len, 1);
+	store_reader_close(r);
 }
 
 /* Text that looks like a frame inside of a frame must not come out when the outer one is hit. */

@@ -166,10 +166,10 @@ static void damage_key(const struct fixture *f, unsigned which)
 	ssize_t len = read(fd, bytes, sizeof(bytes));
 	CHECK(len > 0);
 	for (;;) {
-		ssize_t n = frame_wire_get(bytes + at, (size_t)len - at, name.salt, &head);
+		ssize_t n = frame_wire_get(bytes + at, (size_t)len - at, &name, &head);
 		if (n < 0) { /* damaged before */
 			uint64_t budget = 1000000;
-			at = frame_wire_find(bytes, (size_t)len, at + 1, name.salt, &budget);
+			at = frame_wire_find(bytes, (size_t)len, at + 1, &name, &budget);
 			CHECK(at < (size_t)len);
 			continue;
 		}
@@ -177,7 +177,7 @@ static void damage_key(const struct fixture *f, unsigned which)
 			break;
 		at += (size_t)n;
 	}
-	bytes[at + FRAME_HEAD_BYTES + 3] ^= 0x10;
+	((uint8_t *)head.stored)[3] ^= 0x10;
 	CHECK_EQ(pwrite(fd, bytes, (size_t)len, 0), len);
 	close(fd);
 }
