@@ -96,6 +96,36 @@ void flame_filter_apply(struct profile *p, const struct flame_filter *f)
 	p->samples.len = kept;
 }
 
+void flame_sums_add(void *sums, struct profile *p)
+{
+	struct flame_sums *f = sums;
+	struct profile_sample *samples = p->samples.items;
+	size_t kept = f->summed;
+
+	flame_filter_apply(p, &f->filter); /* those that are summed pass again */
+	for (size_t i = f->summed; i < p->samples.len; i++) {
+		bool is_new;
+		uint64_t *slot = map_u64_put(
+			&f->index, (uint64_t)samples[i].comm << 32 | samples[i].stack, &is_new);
+		if (!slot) {
+			p->out_of_memory = true;
+			return;
+		}
+		if (is_new) {
+			*slot = kept;
+			samples[kept++] = samples[i];
+		} else {
+			samples[*slot].weight += samples[i].weight;
+		}
+	}
+	f->summed = p->samples.len = kept;
+}
+
+void flame_sums_free(struct flame_sums *s)
+{
+	map_u64_free(&s->index);
+}
+
 /* Samples of one comm and stack together: far fewer than samples. */
 struct pair {
 	uint32_t comm, stack;

@@ -23,6 +23,18 @@ struct flame_filter {
 /* Drop the samples that the filter does not take, and the frames. */
 void flame_filter_apply(struct profile *p, const struct flame_filter *f);
 
+/* For long windows: samples of one process name and stack become one, whose weight is theirs.
+ * flame_sums_add may be called again after more samples were added to the profile; it is a
+ * profile_read_options.chunk. What is left knows no times and no cores. */
+struct flame_sums {
+	struct flame_filter filter;
+	struct map_u64 index;
+	size_t summed;
+};
+
+void flame_sums_add(void *sums, struct profile *p);
+void flame_sums_free(struct flame_sums *s);
+
 struct flame_node {
 	uint32_t name;                      /* string of the profile */
 	uint32_t parent;                    /* node 0 is the root, "all" */
@@ -71,5 +83,6 @@ struct flame_top {
 int flame_top(struct profile *p, struct flame_top *ret);
 void flame_top_free(struct flame_top *t);
 
-#define AUTO_FLAME     __attribute__((cleanup(flame_free)))
-#define AUTO_FLAME_TOP __attribute__((cleanup(flame_top_free)))
+#define AUTO_FLAME      __attribute__((cleanup(flame_free)))
+#define AUTO_FLAME_SUMS __attribute__((cleanup(flame_sums_free)))
+#define AUTO_FLAME_TOP  __attribute__((cleanup(flame_top_free)))

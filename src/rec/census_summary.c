@@ -45,10 +45,40 @@ static struct census_group *group_of(struct census_summary *s, const struct owne
 	return &s->groups.items[*at];
 }
 
+static int larger_first(const void *a, const void *b)
+{
+	const struct census_name *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+/* The list stays sorted: most zombies are not larger than its last and cost one comparison. */
+static void keep_name(struct census_summary *s, const struct zombie *z)
+{
+	struct census_name n = { NULL, z->id, z->serial, z->bytes, z->file_bytes };
+	size_t at = s->n_names;
+
+	if (!z->path_len || (at == CENSUS_MOST_NAMES && n.bytes <= s->names[at - 1].bytes))
+		return;
+	n.path = strndup(z->path, z->path_len);
+	if (!n.path)
+		return;
+	if (at == CENSUS_MOST_NAMES)
+		free(s->names[--at].path);
+	else
+		s->n_names++;
+	for (; at > 0 && larger_first(&s->names[at - 1], &n) > 0; at--)
+		s->names[at] = s->names[at - 1];
+	s->names[at] = n;
+}
+
 bool census_summary_add(struct census_summary *s, const struct zombie *z)
 {
 	struct census_group *g = group_of(s, &z->owner);
 
+	keep_name(s, z);
 	s->bytes += z->bytes;
 	s->file_bytes += z->file_bytes;
 	s->anon_bytes += z->anon_bytes;
@@ -99,6 +129,8 @@ void census_summary_finish(struct census_summary *s)
 void census_summary_free(struct census_summary *s)
 {
 	vec_free(&s->groups);
+	for (size_t i = 0; i < s->n_names; i++)
+		free(s->names[i].path);
 	map_str_free(&s->by_owner);
 	arena_free(&s->strings);
 }
@@ -141,6 +173,15 @@ void census_summary_encode(struct buf *out, const struct census_summary *s, size
 		put_str(out, g->unit);
 		put_str(out, g->parent);
 	}
+	wire_put_u64(out, s->n_names);
+	for (size_t i = 0; i < s->n_names; i++) {
+		const struct census_name *name = &s->names[i];
+		wire_put_u64(out, name->id);
+		wire_put_u64(out, name->serial);
+		wire_put_u64(out, name->bytes);
+		wire_put_u64(out, name->file_bytes);
+		put_str(out, name->path);
+	}
 }
 
 static const char *get_str(struct wire_reader *r, struct arena *strings)
@@ -149,6 +190,30 @@ static const char *get_str(struct wire_reader *r, struct arena *strings)
 	const char *bytes = wire_get_bytes(r, &len);
 
 	return bytes ? arena_strndup(strings, bytes, len) : NULL;
+}
+
+static int get_names(struct wire_reader *r, struct census_summary *ret)
+{
+	uint64_t n = wire_get_u64(r);
+
+	if (r->failed || n > CENSUS_MOST_NAMES)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct census_name name = { .id = wire_get_u64(r) };
+		size_t len;
+
+		name.serial = wire_get_u64(r);
+		name.bytes = wire_get_u64(r);
+		name.file_bytes = wire_get_u64(r);
+		const char *path = wire_get_bytes(r, &len);
+		if (r->failed || !path)
+			return -EBADMSG;
+		name.path = strndup(path, len);
+		if (!name.path)
+			return -ENOMEM;
+		ret->names[ret->n_names++] = name;
+	}
+	return 0;
 }
 
 int census_summary_decode(const void *bytes, size_t len, struct census_summary *ret)
@@ -178,5 +243,5 @@ int census_summary_decode(const void *bytes, size_t len, struct census_summary *
 		if (!vec_push(&ret->groups, g))
 			return -ENOMEM;
 	}
-	return 0;
+	return get_names(&r, ret);
 }

@@ -44,6 +44,14 @@ struct census_pin_sum {
 	uint64_t zombies, bytes;
 };
 
+/* One of the largest zombies, by name. */
+struct census_name {
+	char *path; /* owned */
+	uint64_t id, serial, bytes, file_bytes;
+};
+
+enum { CENSUS_MOST_GROUPS = 4096, CENSUS_MOST_NAMES = 64 };
+
 struct census_summary {
 	uint64_t have;
 	uint64_t time_ns;
@@ -58,12 +66,12 @@ struct census_summary {
 	uint64_t percpu_bytes; /* of the host */
 	uint64_t other_groups; /* zombies whose group did not fit into the table */
 	struct census_pin_sum by_pin[PIN_KIND_END];
-	VEC(struct census_group) groups; /* largest first after census_summary_finish */
+	VEC(struct census_group) groups;             /* largest first after census_summary_finish */
+	struct census_name names[CENSUS_MOST_NAMES]; /* largest first after census_summary_finish */
+	size_t n_names;
 	struct map_str by_owner;
 	struct arena strings;
 };
-
-enum { CENSUS_MOST_GROUPS = 4096 };
 
 /* false when out of memory. */
 bool census_summary_add(struct census_summary *s, const struct zombie *z);

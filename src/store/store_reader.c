@@ -34,6 +34,7 @@ struct store_reader {
 
 	uint64_t from_ns, to_ns; /* the window */
 	uint32_t kinds;
+	unsigned every_s;            /* profile frames of one second in so many; 0 = all */
 	bool delivered, gaps_sought; /* anything in this window; its gap marker looked for */
 
 	struct segment_file file;
@@ -133,11 +134,17 @@ int store_reader_seek(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, 
 	r->from_ns = from_ns;
 	r->to_ns = to_ns;
 	r->kinds = kinds;
+	r->every_s = 0;
 	r->delivered = r->gaps_sought = false;
 	r->losses.list.len = 0;
 	r->open = false;
 	r->next_start_ns = from_ns > SEGMENT_MOST_NS ? from_ns - SEGMENT_MOST_NS : 0;
 	return reader_list(r, err);
+}
+
+void store_reader_thin(struct store_reader *r, unsigned every_s)
+{
+	r->every_s = every_s;
 }
 
 /* Offset of the first anchor from which frames at or after time_ns may follow. */
@@ -356,6 +363,8 @@ static bool reader_wants(const struct store_reader *r, const struct frame_head *
 		return false;
 	if (segment_is_dict(head->kind))
 		return offset > r->dict_end;
+	if (r->every_s && head->kind == FRAME_PROFILE && head->time_ns / NS_PER_S % r->every_s)
+		return false;
 	return head->time_ns >= r->from_ns && head->time_ns < r->to_ns;
 }
 

@@ -31,6 +31,9 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
  * whatever their time, when their kind is asked for. */
 int store_reader_seek(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, uint32_t kinds,
 		      struct err *err);
+/* After a seek: of the profile's frames only those of one second in `every_s`, without a look into
+ * the others. For windows that are too long to read every sample. */
+void store_reader_thin(struct store_reader *r, unsigned every_s);
 /* 1 = *ret is a frame, 0 = end of the window (more may come later in a live store), negative =
  * error. */
 int store_reader_next(struct store_reader *r, struct frame *ret, struct err *err);

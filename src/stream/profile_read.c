@@ -12,8 +12,12 @@
  * starved host, as long as a ring holds out later. */
 #define WRITTEN_LATER_NS (20 * NS_PER_S)
 
+enum { CHUNK_SAMPLES = 1 << 16 };
+
 struct window {
 	uint64_t from_ns, to_ns;
+	const struct profile_read_options *options; /* NULL = keep every sample */
+	size_t left;                                /* samples that the last chunk left */
 	struct profile_decoder decoder;
 	uint64_t segment;  /* whose dictionary the decoder has */
 	struct buf held;   /* dictionary frames of `reading` that no samples asked for yet */
@@ -56,6 +60,17 @@ static void window_enter(struct window *w, uint64_t segment)
 	w->sizes.len = 0;
 }
 
+static void window_chunk(struct window *w)
+{
+	struct profile *p = w->decoder.out;
+
+	if (!w->options)
+		return;
+	w->options->chunk(w->options->arg, p);
+	p->meta.cpu_seconds.len = 0; /* their sums are in p->meta */
+	w->left = p->samples.len;
+}
+
 static void window_second(struct window *w, const struct frame *f)
 {
 	uint64_t second;
@@ -68,6 +83,8 @@ static void window_second(struct window *w, const struct frame *f)
 		return;
 	window_enter(w, f->segment);
 	(void)profile_decode_second(&w->decoder, f->payload, f->len, w->from_ns, w->to_ns);
+	if (w->decoder.out->samples.len >= w->left + CHUNK_SAMPLES)
+		window_chunk(w);
 }
 
 static int window_read(struct window *w, struct store_reader *r, struct err *err)
@@ -78,6 +95,8 @@ static int window_read(struct window *w, struct store_reader *r, struct err *err
 	int code = store_reader_seek(r, w->from_ns, end_ns,
 				     FRAME_BIT(FRAME_PROFILE) | FRAME_BIT(FRAME_STACKS), err);
 
+	if (w->options && w->options->every_s > 1)
+		store_reader_thin(r, w->options->every_s);
 	while (code >= 0 && (code = store_reader_next(r, &f, err)) > 0) {
 		if (f.version != PROFILE_CODEC_VERSION)
 			continue;
@@ -138,8 +157,20 @@ void profile_demangle(struct profile *p)
 int profile_read_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct profile *out, struct err *err)
 {
-	struct window w = { .from_ns = from_ns, .to_ns = to_ns, .decoder = { .out = out } };
+	return profile_read_chunks(r, from_ns, to_ns, NULL, out, err);
+}
+
+int profile_read_chunks(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			const struct profile_read_options *options, struct profile *out,
+			struct err *err)
+{
+	struct window w = {
+		.from_ns = from_ns, .to_ns = to_ns, .options = options, .decoder = { .out = out }
+	};
 	int code = window_read(&w, r, err);
+
+	if (code >= 0)
+		window_chunk(&w);
 
 	profile_decoder_free(&w.decoder);
 	buf_free(&w.held);

@@ -10,6 +10,18 @@
  * when the recording has no profile in that window; an idle window is no error. */
 int profile_read_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct profile *out, struct err *err);
+
+/* The same for a window of any length: memory is bounded by what chunk() leaves. */
+struct profile_read_options {
+	unsigned every_s; /* read one second in so many; 0 and 1 = all of them */
+	/* Called now and then and at the end: sums up or drops samples of *p, which is *out. Names
+	 * are not demangled yet. */
+	void (*chunk)(void *arg, struct profile *p);
+	void *arg;
+};
+int profile_read_chunks(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			const struct profile_read_options *options, struct profile *out,
+			struct err *err);
 /* Heat-map rows and per-core accounts of [from, to): from footers alone where segments are sealed.
  * Seconds are in order, each once. Without `cores`, sealed segments give only their totals of lost
  * and missing ticks. */

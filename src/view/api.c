@@ -21,6 +21,7 @@ static const struct {
 	{ "/api/v1/resets", api_resets, true },
 	{ "/api/v1/status", api_status, false }, { "/api/v1/units", api_units, true },
 	{ "/api/v1/why", api_why, true },        { "/api/v1/zombies", api_zombies, true },
+	{ "/api/v1/zombies/now", api_zombies_now, true },
 	{ "/metrics", api_metrics, false },
 };
 /* clang-format on */

@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "envelope.h"
+#include "growth.h"
 #include "http_server.h"
 #include "rec_event.h"
 #include "store_reader.h"
@@ -21,6 +22,7 @@
 enum {
 	API_MOST_EVENTS = 20000, /* kept in memory; older ones are dropped from the page */
 	API_MOST_DEEP = 2,       /* questions that read the store at the same time */
+	API_MOST_CENSUSES = 4096,
 };
 
 struct api {
@@ -42,8 +44,9 @@ struct api {
 	struct err gone; /* code != 0: the store cannot be read just now */
 	VEC(struct store_loss) losses;
 	unsigned deep;
-	struct buf census;     /* the newest FRAME_CENSUS */
-	struct buf metrics[2]; /* plain, OpenMetrics: as of metrics_at */
+	struct buf census;                /* the newest FRAME_CENSUS */
+	VEC(struct growth_point) zombies; /* of every census, thinned out when there are many */
+	struct buf metrics[2];            /* plain, OpenMetrics: as of metrics_at */
 	uint64_t metrics_at;
 };
 
@@ -68,6 +71,9 @@ struct api_window {
 /* from and to of the query, else the whole recording; -ENODATA when nothing of it was recorded. */
 int api_window(struct api *api, const struct http_query *q, struct api_window *ret,
 	       struct err *err);
+/* The grid of a picture: whole seconds, at most `most` steps of the same length. */
+void api_grid(const struct api_window *w, uint64_t most, uint64_t *ret_from_s, uint64_t *ret_step_s,
+	      size_t *ret_n);
 /* Opens the top-level object with schema, host, time and kernel. */
 void api_begin(struct api *api, struct json *j, struct buf *out, const char *command);
 void api_end(struct json *j);
@@ -98,6 +104,8 @@ int api_cores_at(struct api *api, const struct http_request *q, struct http_answ
 		 struct err *err);
 int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err);
+int api_zombies_now(struct api *api, const struct http_request *q, struct http_answer *a,
+		    struct err *err);
 int api_resets(struct api *api, const struct http_request *q, struct http_answer *a,
 	       struct err *err);
 int api_why(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err);

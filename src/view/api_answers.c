@@ -1,4 +1,4 @@
-/* Answers that other commands give too: one second of all cores, zombies, units, why. */
+/* Answers that other commands give too: one second of all cores, units, why. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -7,17 +7,14 @@
 #include "api.h"
 #include "audit.h"
 #include "auto.h"
-#include "census_summary.h"
 #include "collect.h"
 #include "diagnosis.h"
 #include "rates.h"
-#include "rec_cgroups.h"
 #include "rec_units.h"
 #include "timefmt.h"
 #include "view_audit.h"
 #include "view_cores.h"
 #include "view_why.h"
-#include "view_zombies.h"
 
 /* The tick at `time` and the one before it. */
 static int read_pair(struct stream *s, uint64_t time_ns, struct rates *ret, struct err *err)
@@ -162,53 +159,4 @@ int api_units(struct api *api, const struct http_request *q, struct http_answer 
 	}
 	agents_free(&agents);
 	return r < 0 ? r : 0;
-}
-
-/* Without a census the counts of the last tick are all there is; no owner is known then. */
-static void summary_of_tick(const struct tick *t, struct census_summary *ret)
-{
-	const struct rec_cgroups *c;
-
-	if (!t->rows[REC_CGROUPS].len)
-		return;
-	c = TICK_ROW(t, REC_CGROUPS, rec_cgroups, 0);
-	ret->time_ns = t->real_ns;
-	ret->method = CENSUS_BY_PROC_CGROUPS;
-	if (c->have & REC_CGROUPS_TRACKED) {
-		ret->tracked = c->tracked;
-		ret->have |= CENSUS_TRACKED;
-	}
-	if (c->have & REC_CGROUPS_LIVE) {
-		ret->live = c->live;
-		ret->have |= CENSUS_LIVE;
-	}
-	if (c->have & REC_CGROUPS_DYING) {
-		ret->dying = c->dying;
-		ret->have |= CENSUS_DYING;
-	}
-}
-
-int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
-		struct err *err)
-{
-	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
-	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
-	struct view_zombies view = { .summary = &summary };
-	struct json j;
-
-	(void)q, (void)err;
-	pthread_mutex_lock(&api->lock);
-	if (!api->census.len ||
-	    census_summary_decode(api->census.data, api->census.len, &summary) < 0) {
-		summary_of_tick(&api->last, &summary);
-		unknowns_add(&unknown, "owners",
-			     "the recording holds no census; it takes BPF, as root");
-	}
-	pthread_mutex_unlock(&api->lock);
-	api_begin(api, &j, &a->body, "zombies");
-	json_time(&j, "census", summary.time_ns);
-	view_zombies_json(&j, &view);
-	unknowns_json(&j, &unknown);
-	api_end(&j);
-	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "auto.h"
+#include "census_summary.h"
 #include "churn_summary.h"
 #include "map.h"
 #include "root.h"
@@ -27,7 +28,7 @@ struct feed {
 	struct tick_codec *codec;
 	struct tick tick;
 	uint64_t segment; /* of the key that the codec holds */
-	uint64_t last_tick_ns, last_churn_ns, tell_ns;
+	uint64_t last_tick_ns, last_churn_ns, last_census_ns, tell_ns;
 	struct map_u64 seen; /* events of the last seconds, by hash */
 };
 
@@ -111,12 +112,35 @@ static void feed_totals(struct feed *f, const struct frame *frame)
 	pthread_mutex_unlock(&f->api->lock);
 }
 
+/* Every second point goes: the trend stays. */
+static void thin_points(struct api *api)
+{
+	size_t kept = 0;
+
+	if (api->zombies.len < API_MOST_CENSUSES)
+		return;
+	for (size_t i = 0; i < api->zombies.len; i += 2)
+		api->zombies.items[kept++] = api->zombies.items[i];
+	api->zombies.len = kept;
+}
+
 static void feed_census(struct feed *f, const struct frame *frame)
 {
-	pthread_mutex_lock(&f->api->lock);
-	buf_clear(&f->api->census);
-	buf_add(&f->api->census, frame->payload, frame->len);
-	pthread_mutex_unlock(&f->api->lock);
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	struct api *api = f->api;
+
+	if (frame->time_ns <= f->last_census_ns ||
+	    census_summary_decode(frame->payload, frame->len, &s) < 0)
+		return;
+	f->last_census_ns = frame->time_ns;
+	pthread_mutex_lock(&api->lock);
+	buf_clear(&api->census);
+	buf_add(&api->census, frame->payload, frame->len);
+	if (s.have & CENSUS_DYING) {
+		thin_points(api);
+		(void)vec_push(&api->zombies, ((struct growth_point){ frame->time_ns, s.dying }));
+	}
+	pthread_mutex_unlock(&api->lock);
 }
 
 /* A stretch is counted once: churn frames come in time order. */
@@ -400,6 +424,7 @@ void api_close(struct api *api)
 	vec_free(&api->losses);
 	tick_free(&api->last);
 	buf_free(&api->census);
+	vec_free(&api->zombies);
 	buf_free(&api->metrics[0]);
 	buf_free(&api->metrics[1]);
 	pthread_mutex_destroy(&api->lock);

@@ -49,9 +49,8 @@ int api_status(struct api *api, const struct http_request *q, struct http_answer
 	return 0;
 }
 
-/* The grid of a picture: whole seconds, at most `most` steps of the same length. */
-static void grid(const struct api_window *w, uint64_t most, uint64_t *ret_from_s,
-		 uint64_t *ret_step_s, size_t *ret_n)
+void api_grid(const struct api_window *w, uint64_t most, uint64_t *ret_from_s, uint64_t *ret_step_s,
+	      size_t *ret_n)
 {
 	uint64_t from = w->from_ns / NS_PER_S;
 	uint64_t to = (w->to_ns + NS_PER_S - 1) / NS_PER_S;
@@ -89,7 +88,7 @@ int api_overview(struct api *api, const struct http_request *q, struct http_answ
 		r = http_query_u64(q->query, "points", 800, 10, 4000, &points, err);
 	if (r < 0)
 		return r;
-	grid(&w, points, &from_s, &step_s, &n);
+	api_grid(&w, points, &from_s, &step_s, &n);
 	AUTO_FREE double *values = calloc(n, sizeof(*values));
 	if (!values)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -177,7 +176,7 @@ int api_cores(struct api *api, const struct http_request *q, struct http_answer 
 		r = take_mode(q->query, &mode, err);
 	if (r < 0)
 		return r;
-	grid(&w, cols, &from_s, &step_s, &n);
+	api_grid(&w, cols, &from_s, &step_s, &n);
 	AUTO_FREE uint8_t *row = calloc(n, 1);
 	if (!row)
 		return err_set(err, -ENOMEM, "out of memory");

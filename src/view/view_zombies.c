@@ -109,12 +109,11 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 }
 
 /* Indexes of the files, those that hold most zombies first, then by bytes. */
-static const struct zombie_files *sorting;
-
-static int most_zombies_first(const void *a, const void *b)
+static int most_zombies_first(const void *a, const void *b, void *arg)
 {
-	const struct zombie_file *x = &sorting->list.items[*(const size_t *)a];
-	const struct zombie_file *y = &sorting->list.items[*(const size_t *)b];
+	const struct zombie_files *files = arg;
+	const struct zombie_file *x = &files->list.items[*(const size_t *)a];
+	const struct zombie_file *y = &files->list.items[*(const size_t *)b];
 
 	if (x->zombies != y->zombies)
 		return x->zombies > y->zombies ? -1 : 1;
@@ -123,16 +122,14 @@ static int most_zombies_first(const void *a, const void *b)
 	return x->inode < y->inode ? -1 : x->inode > y->inode;
 }
 
-/* Not for several threads at once: qsort takes no argument. */
 size_t *view_zombie_files_order(const struct zombie_files *files)
 {
 	size_t *order = files->list.len ? calloc(files->list.len, sizeof(*order)) : NULL;
 
 	for (size_t i = 0; order && i < files->list.len; i++)
 		order[i] = i;
-	sorting = files;
 	if (order)
-		qsort(order, files->list.len, sizeof(*order), most_zombies_first);
+		qsort_r(order, files->list.len, sizeof(*order), most_zombies_first, (void *)files);
 	return order;
 }
 

@@ -27,7 +27,12 @@ echo "web/first-overview, by the clock: $(cat "$work/cold") s, load $(cut -d' ' 
 line "web/overview" "$(time_of "${url}api/v1/overview?points=1400")" 1 s
 line "web/cores-map" "$(time_of "${url}api/v1/cores?cols=1400")" 1 s
 line "web/flame of a minute" "$(time_of "${url}api/v1/flame?from=-90s&to=-30s")" 0.5 s
+line "web/flame of 12 h" "$(time_of "${url}api/v1/flame")" 0.5 s
+line "web/flame of 12 h, one core" "$(time_of "${url}api/v1/flame?cpu=5")" 0.5 s
 line "web/heat of an hour" "$(time_of "${url}api/v1/heat?from=-59m")" 0.5 s
+line "web/heat of 12 h" "$(time_of "${url}api/v1/heat?cols=1200")" 0.5 s
+line "web/heat of 12 h, one core" "$(time_of "${url}api/v1/heat?cols=1200&cpu=5")" 0.5 s
+line "web/why of the incident" "$(time_of "${url}api/v1/why")" 1 s
 line "web/memory of serve" "$(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' /proc/$server/status)" 128 MB
 shell=0
 for path in "" app.js app.css; do shell=$((shell + $(curl -s -H 'Accept-Encoding: gzip' "$url$path" | wc -c))); done

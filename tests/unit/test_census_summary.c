@@ -42,10 +42,27 @@ TEST(groups_by_owner_largest_first)
 	CHECK_EQ(back.dying, 1001);
 	CHECK_EQ(back.groups.len, 1);
 	CHECK_EQ(back.other_groups, 1);
+	CHECK_EQ(back.n_names, CENSUS_MOST_NAMES);
+	CHECK_EQ(back.names[0].bytes, 4096);
+	CHECK_EQ(back.names[0].serial, 10);
 	for (size_t cut = 0; cut < bytes.len; cut++) {
 		AUTO_CENSUS_SUMMARY struct census_summary torn = { 0 };
 		CHECK(census_summary_decode(bytes.data, cut, &torn) < 0);
 	}
+}
+
+TEST(names_the_largest)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	char path[100];
+
+	for (int i = 0; i < 5000; i++) {
+		snprintf(path, sizeof(path), "/a/z%d", i);
+		add(&s, path, (uint64_t)(i * 7919 % 5000) * 4096, (uint64_t)i);
+	}
+	CHECK_EQ(s.n_names, CENSUS_MOST_NAMES);
+	for (size_t i = 0; i < s.n_names; i++)
+		CHECK_EQ(s.names[i].bytes, (4999 - i) * 4096);
 }
 
 /* Half a million zombies of as many parents: nothing is lost, and the table stays bounded. */

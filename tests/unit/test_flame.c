@@ -111,6 +111,34 @@ TEST(filters)
 	CHECK_EQ(left_after((struct flame_filter){ .user = true }), 13);
 }
 
+/* Summed piece by piece, a window is the same graph as at once. */
+TEST(sums_of_a_long_window)
+{
+	AUTO_PROFILE struct profile p, whole;
+	AUTO_FLAME_SUMS struct flame_sums sums = { 0 },
+					  core = { .filter = { .by_cpu = true, .cpu = 2 } };
+	AUTO_FLAME struct flame a = { 0 }, b = { 0 };
+
+	CHECK_EQ(profile_init(&p), 0);
+	CHECK_EQ(profile_init(&whole), 0);
+	for (unsigned round = 0; round < 5; round++) {
+		put(&p, "kubelet", "main;read;k_walk", 2, 30 + round, "/a.service");
+		put(&p, "kubelet", "main;read", 1, 7, "/a.service");
+		put(&whole, "kubelet", "main;read;k_walk", 2, 30 + round, "/a.service");
+		put(&whole, "kubelet", "main;read", 1, 7, "/a.service");
+		flame_sums_add(&sums, &p);
+		CHECK_EQ(p.samples.len, 2);
+	}
+	CHECK_EQ(flame_build(&p, &a), 0);
+	CHECK_EQ(flame_build(&whole, &b), 0);
+	CHECK_EQ(a.nodes.len, b.nodes.len);
+	CHECK_EQ(node_of(&a, "all")->total, node_of(&b, "all")->total);
+	CHECK_EQ(node_of(&a, "k_walk")->total, 160);
+	flame_sums_add(&core, &whole);
+	CHECK_EQ(whole.samples.len, 1);
+	CHECK_EQ(whole.samples.items[0].weight, 160);
+}
+
 TEST(diff_of_two_windows)
 {
 	AUTO_PROFILE struct profile now, base;

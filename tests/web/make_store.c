@@ -209,7 +209,7 @@ static void fill_queue(struct maker *m, uint64_t s)
 static void put_census(struct maker *m, uint64_t s)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary c = {
-		.have = CENSUS_COUNT_KNOWN | CENSUS_BYTES | CENSUS_GROUPS | CENSUS_PINNED,
+		.have = CENSUS_COUNT_KNOWN | CENSUS_BYTES | CENSUS_GROUPS,
 		.time_ns = (m->first_s + s) * NS_PER_S,
 		.method = CENSUS_BY_BPF,
 		.tracked = 60000 + s / 4,
@@ -228,6 +228,7 @@ static void put_census(struct maker *m, uint64_t s)
 				    .bytes = 8192,
 				    .file_bytes = 8192,
 				    .have = ZOMBIE_LRU,
+				    .id = 1000 + i,
 				    .serial = i };
 		owner_parse(path, z.path_len, &z.owner);
 		census_summary_add(&c, &z);
@@ -235,8 +236,6 @@ static void put_census(struct maker *m, uint64_t s)
 	census_summary_finish(&c);
 	vec_foreach (&c.groups, g)
 		g->count *= c.dying / 600;
-	c.by_pin[PIN_FILE] = (struct census_pin_sum){ c.dying - 100, 8192 * (c.dying - 100) };
-	c.by_pin[PIN_REFERENCE] = (struct census_pin_sum){ 100, 0 };
 	buf_clear(&m->bytes);
 	census_summary_encode(&m->bytes, &c, 64);
 	if (store_writer_append(m->w, FRAME_CENSUS, 1, c.time_ns, m->bytes.data, m->bytes.len,
@@ -356,7 +355,13 @@ static void put_profile(struct maker *m, uint64_t s)
 	struct err err = { 0 };
 	size_t n = 0;
 	uint32_t kubelet = profile_add_text(&m->profile, "kubelet" HOSTILE),
-		 worker = profile_add_text(&m->profile, "worker");
+		 worker = profile_add_text(&m->profile, "worker"),
+		 agent = profile_add_cgroup(
+			 &m->profile, 11,
+			 profile_add_text(&m->profile, "/system.slice/kubelet.service")),
+		 jobs = profile_add_cgroup(
+			 &m->profile, 12,
+			 profile_add_text(&m->profile, "/jobs.slice/job" HOSTILE ".scope/x"));
 	bool hot = s >= m->hot_from && s < m->hot_from + HOT_S;
 	/* near the incident every sample, else one in eight cores: the file stays small */
 	bool near = s + 120 >= m->hot_from;
@@ -375,6 +380,7 @@ static void put_profile(struct maker *m, uint64_t s)
 				.stack =
 					walk ? m->hot_stacks[i % 8] : m->idle_stacks[chance(m, 64)],
 				.comm = walk ? kubelet : worker,
+				.cgroup = walk ? agent : jobs,
 				.pid = walk ? 4711 : 100 + (uint32_t)cpu,
 				.tid = walk ? 4711 : 100 + (uint32_t)cpu,
 				.cpu = (uint16_t)cpu,

@@ -99,6 +99,39 @@ try {
     await page.context().close();
     await again.context().close();
   }
+  // zombies: whose, which, and where it goes
+  {
+    const page = await open("#/zombies");
+    await page.getByRole("region", { name: "zombies by owner" }).waitFor();
+    const text = await page.locator(".panel").innerText();
+    check("zombies: by owner, with growth and forecast", /44,\d\d\d/.test(text) && /900 \/ h/.test(text) && /Forecast from \d+ censuses/.test(text), text.slice(0, 600));
+    check("zombies: the largest by name", /\/docker\/0{60}/.test(text));
+    await page.locator(".plot canvas").waitFor();
+    await axe(page, "zombies");
+    await page.getByRole("button", { name: "Look at the host now" }).click();
+    await page.locator('.notice, button:has-text("As recorded")').first().waitFor();
+    check("zombies: the host is asked, or it is said why not", page.trouble.length === 0, page.trouble.join("; "));
+    await page.context().close();
+  }
+  // filters: core, process and unit, in the flame graph and in the heat map
+  {
+    const page = await open("#/flame");
+    const total = async () => { await page.locator(".flame-scroll canvas").waitFor(); return Number((await page.locator("h2").first().innerText()).match(/([\d,]+) samples/)[1].replaceAll(",", "")); };
+    const all = await total();
+    await page.getByRole("combobox", { name: "unit" }).selectOption("kubelet.service");
+    await page.waitForFunction((n) => Number(document.querySelector("h2").innerText.match(/([\d,]+) samples/)?.[1].replaceAll(",", "") ?? n) < n, all);
+    check("flame: one unit", (await total()) === 582, String(await total()));
+    await page.keyboard.press("3");
+    await page.locator(".heat-scroll canvas").waitFor();
+    await page.getByText("582 samples").waitFor();
+    await page.getByRole("combobox", { name: "core" }).selectOption("7");
+    await page.getByText("Nothing that the filter takes ran here").waitFor();
+    await axe(page, "heat without samples");
+    await page.getByRole("button", { name: "Look at everything" }).click();
+    await page.locator(".heat-scroll canvas").waitFor();
+    check("heat: filters and back", page.trouble.length === 0, page.trouble.join("; "));
+    await page.context().close();
+  }
   // keyboard alone
   {
     const page = await open();

@@ -93,6 +93,13 @@ done <<'EOF'
 400 api/v1/cores/at
 200 api/v1/why
 200 api/v1/zombies
+200 api/v1/zombies?to=-100s
+400 api/v1/zombies?to=soon
+404 api/v1/zombies/now
+200 api/v1/heat?cols=60
+400 api/v1/heat?cols=0
+200 api/v1/heat?comm=worker&cols=60
+200 api/v1/flame?unit=kubelet.service
 200 api/v1/units
 200 api/v1/resets
 200 api/v1/resets?event=none
@@ -100,6 +107,12 @@ done <<'EOF'
 404 api/v1/resets?from=@1000&to=@2000
 200 metrics
 EOF
+# exact where every second is read, and the same however it is cut
+sum() { curl -s "${url}api/v1/$1" | jq '[.counts[][]] | add'; }
+check "heat: wide columns hold the same samples" "$(sum heat)" "$(sum 'heat?cols=7')"
+check "heat: without a filter and with one that takes all" "$(sum heat)" "$(sum 'heat?unit=*')"
+check "flame: as many samples as the heat map" "$(sum heat)" "$(curl -s "${url}api/v1/flame" | jq .samples)"
+check "zombies: named, with owner and forecast" "64 true 3" "$(curl -s "${url}api/v1/zombies" | jq -r '"\(.zombies | length) \(.forecast.reaches_ns > 0) \(.groups | length)"')"
 long=$(head -c 5000 /dev/zero | tr '\0' a)
 check "a very long address" 414 "$(status "${url}api/v1/status?a=$long")"
 many=$(printf 'a=b&%.0s' $(seq 60))

@@ -103,8 +103,8 @@ export function App(): JSX.Element {
     switch (state.view) {
       case "overview": return <OverviewView state={state} window={window_} whole={whole} overview={overview} events={events} version={version} />;
       case "cores": return <CoresView state={state} window={window_} version={following ? version : 0} />;
-      case "heat": return <HeatView state={state} window={window_} version={following ? Math.floor(version / 5) : 0} />;
-      case "flame": return <FlameView state={state} window={window_} whole={whole} />;
+      case "heat": return <HeatView cpus={status.data?.cpus} state={state} window={window_} version={following ? Math.floor(version / 5) : 0} />;
+      case "flame": return <FlameView cpus={status.data?.cpus} state={state} window={window_} whole={whole} />;
       case "zombies": return <ZombiesView state={state} window={window_} overview={overview} version={following ? version : 0} />;
       case "units": return <UnitsView version={following ? version : 0} />;
       case "resets": return <ResetsView state={state} window={window_} events={events} />;

@@ -185,7 +185,7 @@ export function baseWindow(state: State, sel: Window, whole: Window): Window | n
   return to > from ? { from, to } : null;
 }
 
-export function FlameView(props: { state: State; window: Window; whole: Window }): JSX.Element {
+export function FlameView(props: { state: State; window: Window; whole: Window; cpus?: number }): JSX.Element {
   const { state } = props;
   const theme = useTheme();
   const mode = state.mode === "diff" || state.mode === "top" ? state.mode : "flame";
@@ -203,19 +203,12 @@ export function FlameView(props: { state: State; window: Window; whole: Window }
   return (
     <section class="panel" aria-label="flame graph">
       <div class="bar">
-        <h2>{clock(w.from, w.from % 1 ? 2 : 0)} – {clock(w.to, w.to % 1 ? 2 : 0)} <span class="dim">{span(w.to - w.from)}{flame.data?.samples !== undefined ? `, ${count(flame.data.samples)} samples` : ""}{flame.data?.lost ? `, ${count(flame.data.lost)} lost` : ""}</span></h2>
+        <h2>{clock(w.from, w.from % 1 ? 2 : 0)} – {clock(w.to, w.to % 1 ? 2 : 0)} <span class="dim">{span(w.to - w.from)}{flame.data?.samples !== undefined ? `, ${count(flame.data.samples)} samples` : ""}{flame.data?.lost ? `, ${count(flame.data.lost)} lost` : ""}{flame.data?.one_second_in ? `, one second in ${flame.data.one_second_in} was read` : ""}</span></h2>
         <div class="choice" role="group" aria-label="how it is shown">
           {(["flame", "diff", "top"] as const).map((m) => <button type="button" aria-pressed={m === mode} onClick={() => go({ mode: m === "flame" ? undefined : m }, true)}>{{ flame: "Flame", diff: "Diff", top: "Table" }[m]}</button>)}
         </div>
         <input id="search" type="search" placeholder="search frames (regular expression)" aria-label="search frames" value={query} onInput={(e) => setQuery(e.currentTarget.value)} />
-        <Filters state={state} />
-        {flame.data?.comms && flame.data.comms.length > 1 && (
-          <select aria-label="process" value={state.comm ?? ""} onChange={(e) => go({ comm: e.currentTarget.value || undefined })}>
-            <option value="">all processes</option>
-            {state.comm && !flame.data.comms.some((c) => c.name === state.comm) && <option value={state.comm}>{state.comm}</option>}
-            {flame.data.comms.slice(0, 200).map((c) => <option value={c.name}>{c.name} ({count(c.samples)})</option>)}
-          </select>
-        )}
+        <Filters state={state} choices={{ cpus: Array.from({ length: props.cpus ?? 0 }, (_, i) => i), comms: flame.data?.comms, units: flame.data?.units }} />
         {mode === "diff" ? <Legend kind="diff" low="less" high="more than before" theme={theme} /> : <span class="legend"><i class="box kernel" /> kernel <i class="box user" /> user</span>}
       </div>
       {mode === "diff" && (

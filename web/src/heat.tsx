@@ -10,12 +10,13 @@ import type { Heat } from "./types";
 import { Await, Canvas, Empty, Legend, Unknowns, useTheme } from "./ui";
 
 const GUTTER = 44;
-const MOST = 600; // seconds in one picture: narrower columns cannot be clicked
+const MOST = 600; // seconds in one picture that shows each: narrower columns cannot be clicked
+const WEEK = 7 * 86400;
 
-// The seconds that are shown: around the selection, inside the window.
+// The seconds that are shown: around the selection, else the whole window with wider columns.
 export function heatWindow(w: Window, state: State): Window {
   if (w.to - w.from <= MOST) return w;
-  if (state.s0 === undefined) return { from: Math.max(w.from, w.to - 120), to: w.to };
+  if (state.s0 === undefined || state.s1! - state.s0 > MOST) return { from: Math.max(w.from, w.to - WEEK), to: w.to };
   const from = Math.max(w.from, Math.floor(state.s0) - 60);
   return { from, to: Math.min(w.to, Math.max(from + 120, Math.min(from + MOST, Math.ceil(state.s1!) + 60))) };
 }
@@ -26,7 +27,7 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
   const rows = data.rows, cols = data.cols;
   const rowHeight = 8;
   const body = rows * rowHeight;
-  const start = data.start_ns / 1e9;
+  const start = data.start_ns / 1e9, wide = data.column_s ?? 1; // seconds in a column
   const most = useMemo(() => data.counts.reduce((m, c) => c.reduce((a, b) => Math.max(a, b), m), 0), [data]);
   const [hover, setHover] = useState<[number, number, number] | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
@@ -47,10 +48,11 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
   const timeAt = (x: number, y: number, width: number): number => {
     const col = Math.max(0, Math.min(cols - 1, Math.floor(((x - GUTTER) / (width - GUTTER)) * cols)));
     const row = Math.max(0, Math.min(rows - 1, rows - 1 - Math.floor(y / rowHeight)));
-    return start + col + row / rows;
+    return wide > 1 ? start + col * wide : start + col + row / rows;
   };
+  const cellLength = wide > 1 ? wide : 1 / rows;
   const select = (a: number, b: number) => {
-    const s0 = Math.min(a, b), s1 = Math.max(a, b) + 1 / rows;
+    const s0 = Math.min(a, b), s1 = Math.max(a, b) + cellLength;
     setAnchor(null);
     go({ s0: Math.round(s0 * 1000) / 1000, s1: Math.round(s1 * 1000) / 1000 });
   };
@@ -61,8 +63,8 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
     e.preventDefault();
     e.stopPropagation();
     const s0 = Math.floor(state.s0 ?? start), s1 = Math.ceil(state.s1 ?? start + 1);
-    if (e.shiftKey) go({ s0, s1: Math.max(s0 + 1, s1 + move) }, true);
-    else go({ s0: s0 + move, s1: s1 + move }, true);
+    if (e.shiftKey) go({ s0, s1: Math.max(s0 + 1, s1 + move * wide) }, true);
+    else go({ s0: s0 + move * wide, s1: s1 + move * wide }, true);
   };
   const hoverTime = hover ? timeAt(...hover) : null;
   return (
@@ -83,7 +85,8 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
             else if (kind === "up" && drag.current !== null) {
               const from = drag.current;
               drag.current = null;
-              if (Math.abs(t - from) > 1.5 / rows) select(from, t);
+              if (Math.abs(t - from) > 1.5 * cellLength) select(from, t);
+              else if (wide > 1) select(from, from);
               else if (anchor === null) setAnchor(t);
               else select(anchor, t);
             }
@@ -99,13 +102,23 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
             [0, 250, 500, 750].forEach((ms) => ctx.fillText(ms ? `${ms}` : "0 ms", GUTTER - 6, body - (ms / 1000) * body - (ms ? 0 : 6)));
             ctx.textAlign = "left";
             ctx.textBaseline = "top";
-            for (const t of ticks(start, start + cols, Math.max(2, Math.floor(width / 90)))) {
-              const x = GUTTER + (t.at - start) * cw;
+            for (const t of ticks(start, start + cols * wide, Math.max(2, Math.floor(width / 90)))) {
+              const x = GUTTER + ((t.at - start) / wide) * cw;
               ctx.fillRect(Math.round(x), body, 1, 4);
               const tw = ctx.measureText(t.label).width;
               ctx.fillText(t.label, Math.min(width - tw, Math.max(GUTTER, x - tw / 2)), body + 6);
             }
             const outline = (s0: number, s1: number) => {
+              if (wide > 1) {
+                const a = Math.max(0, Math.floor((s0 - start) / wide)), b = Math.min(cols, Math.max(a + 1, Math.ceil((s1 - start) / wide)));
+                if (b <= 0 || a >= cols) return;
+                ctx.fillStyle = color("sel");
+                ctx.strokeStyle = color("accent");
+                ctx.lineWidth = 1.5;
+                ctx.fillRect(GUTTER + a * cw, 0, Math.max(2, (b - a) * cw), body);
+                ctx.strokeRect(GUTTER + a * cw, 0, Math.max(2, (b - a) * cw), body);
+                return;
+              }
               // as in FlameScope: from the first cell upwards, whole columns, up to the last cell
               const c0 = Math.floor(s0 - start + 1e-6), c1 = Math.floor(s1 - start - 1e-6);
               if (c1 < 0 || c0 >= cols) return;
@@ -120,53 +133,76 @@ export function HeatMap(props: { data: Heat; state: State }): JSX.Element {
               ctx.fill();
               ctx.stroke();
             };
-            if (anchor !== null && hoverTime !== null) outline(Math.min(anchor, hoverTime), Math.max(anchor, hoverTime) + 1 / rows);
-            else if (anchor !== null) outline(anchor, anchor + 1 / rows);
+            if (anchor !== null && hoverTime !== null) outline(Math.min(anchor, hoverTime), Math.max(anchor, hoverTime) + cellLength);
+            else if (anchor !== null) outline(anchor, anchor + cellLength);
             else if (state.s0 !== undefined) outline(state.s0, state.s1!);
           }}
         />
       </div>
       <p class="hover-line">
         {hoverTime !== null
-          ? <><b>{clock(hoverTime, 2)}</b>: <b>{data.counts[Math.floor(hoverTime - start)]?.[Math.round((hoverTime % 1) * rows) % rows] ?? 0}</b> samples</>
-          : <span class="dim">{anchor !== null ? "click the end of the window" : "click start and end, or drag"}</span>}
+          ? wide > 1 ? <><b>{clock(hoverTime)}</b> and {span(wide)}: <b>{count(data.counts[Math.floor((hoverTime - start) / wide)]?.reduce((a, b) => a + b, 0) ?? 0)}</b> samples</>
+            : <><b>{clock(hoverTime, 2)}</b>: <b>{data.counts[Math.floor(hoverTime - start)]?.[Math.round((hoverTime % 1) * rows) % rows] ?? 0}</b> samples</>
+          : <span class="dim">{wide > 1 ? `a column is ${span(wide)}: click or drag to look closer` : anchor !== null ? "click the end of the window" : "click start and end, or drag"}</span>}
       </p>
     </>
   );
 }
 
-export function Filters(props: { state: State }): JSX.Element | null {
-  const { cpu, comm, unit } = props.state;
-  if (cpu === undefined && !comm && !unit) return null;
+export interface Choices { cpus?: number[]; comms?: { name: string; samples: number }[]; units?: { name: string; samples: number }[] }
+
+function Choice(props: { name: string; all: string; value?: string; options: { value: string; label: string }[]; set: (v?: string) => void }): JSX.Element | null {
+  if (props.options.length < 2 && props.value === undefined) return null;
+  return (
+    <select aria-label={props.name} value={props.value ?? ""} onChange={(e) => props.set(e.currentTarget.value || undefined)}>
+      <option value="">{props.all}</option>
+      {props.value !== undefined && !props.options.some((o) => o.value === props.value) && <option value={props.value}>{props.value}</option>}
+      {props.options.map((o) => <option value={o.value}>{o.label}</option>)}
+    </select>
+  );
+}
+
+const names = (list?: { name: string; samples: number }[]) => [...(list ?? [])].sort((a, b) => b.samples - a.samples).slice(0, 200).map((c) => ({ value: c.name, label: `${c.name} (${count(c.samples)})` }));
+
+// By core, process and unit; what is set stands as a button that takes it away again.
+export function Filters(props: { state: State; choices: Choices }): JSX.Element {
+  const { state: { cpu, comm, unit }, choices } = props;
   return (
     <span class="filters">
       {cpu !== undefined && <button type="button" title="show all cores" onClick={() => go({ cpu: undefined })}>core {cpu} ×</button>}
       {comm && <button type="button" title="show all processes" onClick={() => go({ comm: undefined })}>{comm} ×</button>}
       {unit && <button type="button" title="show all units" onClick={() => go({ unit: undefined })}>{unit} ×</button>}
+      <Choice name="core" all="all cores" value={cpu?.toString()} options={(choices.cpus ?? []).map((c) => ({ value: String(c), label: `core ${c}` }))} set={(v) => go({ cpu: v === undefined ? undefined : Number(v) })} />
+      <Choice name="process" all="all processes" value={comm} options={names(choices.comms)} set={(v) => go({ comm: v })} />
+      <Choice name="unit" all="all units" value={unit} options={names(choices.units)} set={(v) => go({ unit: v })} />
     </span>
   );
 }
 
-export function HeatView(props: { state: State; window: Window; version: number }): JSX.Element {
+const samplesOf = (data: Heat): number => data.counts.reduce((n, c) => n + c.reduce((a, b) => a + b, 0), 0);
+
+export function HeatView(props: { state: State; window: Window; version: number; cpus?: number }): JSX.Element {
   const { state } = props;
   const theme = useTheme();
   const w = heatWindow(props.window, state);
-  const heat = useApi<Heat>(path("heat", { from: at(Math.floor(w.from)), to: at(Math.ceil(w.to)), cpu: state.cpu, comm: state.comm, unit: state.unit }), state.from === undefined && state.s0 === undefined ? props.version : 0);
-  const total = heat.data?.counts.reduce((n, c) => n + c.reduce((a, b) => a + b, 0), 0) ?? 0;
+  const cols = w.to - w.from <= MOST ? undefined : Math.max(120, Math.min(1200, Math.round((innerWidth - 80) / 2)));
+  const heat = useApi<Heat>(path("heat", { from: at(Math.floor(w.from)), to: at(Math.ceil(w.to)), cols, cpu: state.cpu, comm: state.comm, unit: state.unit }), state.from === undefined && state.s0 === undefined ? props.version : 0);
+  const total = useMemo(() => (heat.data ? samplesOf(heat.data) : 0), [heat.data]);
   return (
     <section class="panel" aria-label="heat map">
       <div class="bar">
-        <h2>Inside the seconds <span class="dim">{heat.data ? `${count(total)} samples` : ""}</span></h2>
-        <Filters state={state} />
+        <h2>Inside the seconds <span class="dim">{heat.data ? `${count(total)} samples${heat.data.one_second_in ? `, one second in ${heat.data.one_second_in} was read` : ""}` : ""}</span></h2>
+        <Filters state={state} choices={{ cpus: Array.from({ length: props.cpus ?? 0 }, (_, i) => i) }} />
         <Legend low="idle" high="most samples" theme={theme} />
       </div>
-      <Await of={heat} height={430}>
-        {(data) => total === 0 && data.cols === 0
-          ? <Empty title="No samples in this window">The recorder took no profile here. <code>zscope record</code> samples at 97 Hz where perf is allowed.</Empty>
+      <Await of={heat} height={444}>
+        {(data) => total === 0
+          ? <Empty title="No samples in this window">{state.cpu !== undefined || state.comm || state.unit ? <>Nothing that the filter takes ran here. <button type="button" class="link" onClick={() => go({ cpu: undefined, comm: undefined, unit: undefined })}>Look at everything</button></> : <>The recorder took no profile here. <code>zscope record</code> samples at 97 Hz where perf is allowed.</>}</Empty>
           : <><HeatMap data={data} state={state} /><Unknowns list={data.unknown} /></>}
       </Await>
       <p class="actions">
         <button type="button" class="primary" onClick={() => go({ view: "flame" })}>{state.s0 !== undefined ? `Flame graph of ${span(state.s1! - state.s0)}` : "Flame graph"}</button>
+        <button type="button" disabled={state.s0 === undefined} onClick={() => go({ from: Math.floor(state.s0!) - 60, to: Math.ceil(state.s1!) + 60 })}>Closer</button>
         <button type="button" disabled={state.s0 === undefined} onClick={() => go({ view: "flame", mode: "diff" })}>Compare with the time before</button>
       </p>
     </section>

@@ -180,7 +180,7 @@ export function openEvent(e: EventRow): void {
   else go({ ev: e.event, s0: Math.floor(t), s1: Math.floor(t) + 1 });
 }
 
-interface ChartSpec { title: string; unit: string; lines: { key: string; label: string; dash?: number[] }[]; max?: number }
+export interface ChartSpec { title: string; unit: string; lines: { key: string; label: string; dash?: number[] }[]; max?: number }
 const CHARTS: ChartSpec[] = [
   { title: "CPU", unit: "%", max: 100, lines: [{ key: "hottest", label: "hottest core" }, { key: "busy", label: "whole host", dash: [4, 3] }] },
   { title: "Memory cgroups", unit: "", lines: [{ key: "tracked", label: "tracked by the kernel" }, { key: "live", label: "live", dash: [4, 3] }] },
@@ -188,7 +188,7 @@ const CHARTS: ChartSpec[] = [
   { title: "Reclaim", unit: "pages/s", lines: [{ key: "scan_direct", label: "direct" }, { key: "scan_kswapd", label: "kswapd", dash: [4, 3] }] },
 ];
 
-function Chart(props: { spec: ChartSpec; data: OverviewData; window: Window; state: State }): JSX.Element {
+export function Chart(props: { spec: ChartSpec; data: OverviewData; window: Window; state: State }): JSX.Element {
   const { spec, data, window: w } = props;
   const box = useRef<HTMLDivElement>(null);
   const theme = useTheme();

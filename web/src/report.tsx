@@ -57,7 +57,7 @@ export function Report(): JSX.Element {
         {cores.data ? <Part title="Every core, every second" note={about.cpu !== undefined ? `core ${about.cpu} is marked` : ""}><Legend low="0 %" high="100 %" theme={theme} /><CoreMap data={cores.data} window={w} state={focus} /></Part> : null}
         {heat.data && heat.data.cols ? <Part title="Inside the seconds" note={!about.all_cores && about.cpu !== undefined ? `samples of core ${about.cpu}` : "samples of all cores"}><Legend low="idle" high="most samples" theme={theme} /><HeatMap data={heat.data} state={focus} /></Part> : null}
         {flame.data ? <Part title="Flame graph" note={`${clock(focus.s0)} – ${clock(focus.s1)}, ${count(flame.data.samples)} samples${!about.all_cores && about.cpu !== undefined ? ` of core ${about.cpu}` : ""}`}><FlamePart data={flame.data} /></Part> : null}
-        {zombies.data ? <Part title="Zombie memory cgroups"><ZombiesBody data={zombies.data} window={w} state={focus} /></Part> : null}
+        {zombies.data ? <Part title="Zombie memory cgroups"><ZombiesBody data={zombies.data} overview={overview.data} window={w} state={focus} /></Part> : null}
         {list.length ? <Part title="Events" note={count(events.data?.total)}><EventTable events={list} state={focus} /></Part> : null}
         <Part title="What is unknown">{unknown.length ? <Unknowns list={unknown} /> : <p class="dim">Everything that this report asked for could be read.</p>}</Part>
       </main>

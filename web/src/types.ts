@@ -49,7 +49,7 @@ export interface CoresAt extends Envelope {
   time_ns: number; all: CoreTimes; cpus: CoreTimes[]; saturated: number[];
 }
 
-export interface Heat extends Envelope { start_ns: number; seconds: number; rows: number; cols: number; counts: number[][] }
+export interface Heat extends Envelope { one_second_in?: number; column_s?: number; start_ns: number; seconds: number; rows: number; cols: number; counts: number[][] }
 
 export interface FlameNode { name: string; value: number; delta?: number; children?: FlameNode[] }
 export interface Flame extends Envelope {
@@ -62,6 +62,8 @@ export interface Flame extends Envelope {
   comms?: { name: string; samples: number }[];
   base_samples?: number;
   cpus?: { cpu: number; samples: number }[];
+  units?: { name: string; samples: number }[];
+  one_second_in?: number; // a long window: only every so many-th second was read
 }
 
 export interface Evidence { what: string; value: unknown; unit?: string; source: string; time_ns?: number }
@@ -82,9 +84,11 @@ export interface Zombies extends Envelope {
   cgroup?: { mode: string; memory?: string };
   tracked?: number; live?: number; dying?: number; ratio?: number; method?: string; bytes?: number;
   groups?: ZombieGroup[]; zombies?: Zombie[]; rate_per_hour?: number;
-  forecast?: Record<string, unknown>;
+  forecast?: { from_ns: number; to_ns: number; points: number; threshold: number; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number; ram_bytes_per_day?: number };
+  census_ns?: number;
+  files?: { kind: string; file?: string; device?: string; inode?: number; deleted?: boolean; zombies: number; bytes?: number }[];
+  files_in_all?: number;
   held_by?: Record<string, { zombies: number; bytes?: number; freed_by?: string }>;
-  pins?: { kind: string; file?: string; deleted?: boolean; count: number; bytes?: number }[];
 }
 
 export interface UnitRow {

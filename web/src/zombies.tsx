@@ -1,47 +1,54 @@
 // Zombie memory cgroups: how many, whose, what pins them, where it goes.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { path, useApi, type Loaded } from "./api";
+import { at, path, useApi, type Loaded } from "./api";
 import type { Window } from "./axis";
-import { Charts } from "./overview";
+import { Chart, type ChartSpec } from "./overview";
 import type { State } from "./state";
-import { bytes, count, span } from "./time";
-import type { Overview, Pin, Zombies } from "./types";
-import { Await, Empty, Unknowns, text } from "./ui";
+import { bytes, clock, count, span, stamp } from "./time";
+import type { Overview, Zombies } from "./types";
+import { Await, Empty, Unknowns } from "./ui";
 
 function Fact(props: { name: string; value: string; note?: string }): JSX.Element {
   return <div class="fact"><span class="fact-name">{props.name}</span><b class="fact-value">{props.value}</b>{props.note && <span class="dim">{props.note}</span>}</div>;
 }
 
-// Growth of the window itself, by least squares over what was recorded.
-function growth(o: Overview | undefined): { perHour: number; last: number } | null {
-  const y = o?.series.tracked;
-  if (!o || !y) return null;
-  let n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, last = 0;
-  y.forEach((v, i) => { if (v !== null) { n++; sx += i; sy += v; sxx += i * i; sxy += i * v; last = v; } });
-  const d = n * sxx - sx * sx;
-  return n > 2 && d > 0 ? { perHour: ((n * sxy - sx * sy) / d / (o.step_ns / 1e9)) * 3600, last } : null;
+// The forecast beside what was counted: as long again as half of the window, from the last count on.
+export function withForecast(o: Overview, perHour: number | undefined): { data: Overview; to: number } {
+  const dying = o.series.dying ?? [];
+  let last = dying.length - 1;
+  while (last >= 0 && dying[last] === null) last--;
+  if (perHour === undefined || last < 0) return { data: { ...o, series: { dying } }, to: 0 };
+  const more = Math.max(10, Math.round(dying.length / 2)), step = (perHour * o.step_ns) / 3.6e12;
+  const forecast = Array.from({ length: last + 1 + more }, (_, i) => (i < last ? null : Math.max(0, dying[last]! + (i - last) * step)));
+  return { data: { ...o, series: { dying: [...dying.slice(0, last + 1), ...Array<null>(more).fill(null)], forecast } }, to: (o.from_ns + (last + 1 + more) * o.step_ns) / 1e9 };
 }
 
-function pinName(p: Pin): string {
+function pinName(p: { kind: string; file?: string; device?: string; inode?: number; deleted?: boolean }): string {
   if (p.file) return p.file + (p.deleted ? " (deleted)" : "");
   if (p.inode) return `${p.kind} inode ${p.inode}${p.device ? " on " + p.device : ""}`;
   return p.kind;
 }
 
+const SPEC: ChartSpec = { title: "Zombies", unit: "", lines: [{ key: "dying", label: "counted" }, { key: "forecast", label: "forecast", dash: [4, 3] }] };
+
+function Growth(props: { data: Zombies; overview?: Overview; window: Window; state: State }): JSX.Element | null {
+  const { data, overview } = props;
+  const f = data.forecast;
+  if (!overview) return null;
+  const shown = withForecast(overview, data.rate_per_hour);
+  return (
+    <>
+      <Chart spec={SPEC} data={shown.data} window={{ from: props.window.from, to: Math.max(props.window.to, shown.to) }} state={props.state} />
+      {f && <p class="dim">Forecast from {count(f.points)} censuses since {stamp(f.from_ns / 1e9)}: {f.reaches_ns ? <>{count(f.threshold)} zombies, where hosts stalled, {f.reaches_ns <= f.to_ns ? "are reached" : <>at <b>{stamp(f.reaches_ns / 1e9)}</b></>}</> : "it does not grow"}{f.doubling_hours ? `, doubles in ${span(f.doubling_hours * 3600)}` : ""}{f.ram_bytes_per_day ? `, ${bytes(f.ram_bytes_per_day)} of memory a day` : ""}{f.reboot_lasts_days ? `; a reboot lasts ${span(f.reboot_lasts_days * 86400)}` : ""}.</p>}
+    </>
+  );
+}
+
 export function ZombiesBody(props: { data: Zombies; overview?: Overview; window: Window; state: State }): JSX.Element {
   const { data } = props;
   const [all, setAll] = useState(false);
-  const g = growth(props.overview);
-  const byFile = new Map<string, { count: number; bytes: number }>();
-  for (const z of data.zombies ?? []) for (const p of z.pins ?? []) {
-    const row = byFile.get(pinName(p)) ?? { count: 0, bytes: 0 };
-    row.count++;
-    row.bytes += p.bytes ?? 0;
-    byFile.set(pinName(p), row);
-  }
-  for (const p of data.pins ?? []) byFile.set(pinName(p as Pin), { count: p.count, bytes: p.bytes ?? 0 });
-  const pins = [...byFile].sort((a, b) => b[1].bytes - a[1].bytes || b[1].count - a[1].count).slice(0, 100);
+  const files = data.files ?? [];
   const list = data.zombies ?? [];
   return (
     <>
@@ -50,11 +57,9 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
         <Fact name="live" value={count(data.live)} />
         <Fact name="zombies" value={count(data.dying)} note={data.ratio !== undefined ? `${data.ratio.toFixed(1)} tracked for each live one` : undefined} />
         <Fact name="memory they pin" value={bytes(data.bytes)} />
-        <Fact name="growth" value={data.rate_per_hour !== undefined ? `${count(Math.round(data.rate_per_hour))} / h` : g ? `${count(Math.round(g.perHour))} / h` : "unknown"}
-          note={g && g.perHour > 1 && g.last < 65536 ? `65,536 in ${span(((65536 - g.last) / g.perHour) * 3600)} at this rate` : undefined} />
+        <Fact name="growth" value={data.rate_per_hour !== undefined ? `${count(Math.round(data.rate_per_hour))} / h` : "unknown"} note={data.census_ns ? `census of ${clock(data.census_ns / 1e9)}` : undefined} />
       </div>
-      {props.overview && <Charts data={{ ...props.overview, series: { tracked: props.overview.series.tracked ?? [], live: props.overview.series.live ?? [] } }} window={props.window} state={props.state} />}
-      {data.forecast && <p class="dim">Forecast: {Object.entries(data.forecast).map(([k, v]) => `${k.replaceAll("_", " ")} ${text(v)}`).join(", ")}</p>}
+      <Growth {...props} />
       <h3>By owner</h3>
       {data.groups?.length ? (
         <div class="scroll" tabIndex={0} role="region" aria-label="zombies by owner">
@@ -78,21 +83,21 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
           </div>
         </>
       )}
-      {pins.length > 0 && (
+      {files.length > 0 && (
         <>
-          <h3>What pins them</h3>
-          <div class="scroll" tabIndex={0} role="region" aria-label="pins">
-            <table><thead><tr><th class="num">zombies</th><th class="num">memory</th><th>pin</th></tr></thead>
-              <tbody>{pins.map(([name, p]) => <tr><td class="num">{count(p.count)}</td><td class="num">{bytes(p.bytes)}</td><td class="mono text">{name}</td></tr>)}</tbody></table>
+          <h3>Files that hold them <span class="dim">{count(data.files_in_all)}</span></h3>
+          <div class="scroll" tabIndex={0} role="region" aria-label="files that hold them">
+            <table><thead><tr><th class="num">zombies</th><th class="num">memory</th><th>kind</th><th>file</th></tr></thead>
+              <tbody>{files.slice(0, 100).map((p) => <tr><td class="num">{count(p.zombies)}</td><td class="num">{bytes(p.bytes)}</td><td>{p.kind}</td><td class="mono text">{pinName(p)}</td></tr>)}</tbody></table>
           </div>
         </>
       )}
       {list.length > 0 && (
         <>
-          <h3>List <span class="dim">{count(list.length)}</span></h3>
+          <h3>{data.dying !== undefined && list.length < data.dying ? "The largest of them" : "List"} <span class="dim">{count(list.length)}</span></h3>
           <div class="scroll tall" tabIndex={0} role="region" aria-label="list of zombies">
-            <table><thead><tr><th class="num">id</th><th class="num">memory</th><th class="num">file</th><th class="num">slab</th><th>owner</th><th>path</th></tr></thead>
-              <tbody>{list.slice(0, all ? list.length : 200).map((z) => <tr><td class="num">{z.id}</td><td class="num">{bytes(z.bytes)}</td><td class="num">{bytes(z.file_bytes)}</td><td class="num">{bytes(z.slab_bytes)}</td><td class="mono">{z.owner ?? ""}</td><td class="mono text">{z.path}</td></tr>)}</tbody></table>
+            <table><thead><tr><th class="num">id</th><th class="num">memory</th><th class="num">file</th><th class="num">slab</th><th>owner</th><th>held by</th><th>path</th></tr></thead>
+              <tbody>{list.slice(0, all ? list.length : 200).map((z) => <tr><td class="num">{z.id}</td><td class="num">{bytes(z.bytes)}</td><td class="num">{bytes(z.file_bytes)}</td><td class="num">{bytes(z.slab_bytes)}</td><td class="mono">{z.owner ?? ""}</td><td>{z.pins?.slice(0, 3).map(pinName).join(", ") ?? ""}</td><td class="mono text">{z.path}</td></tr>)}</tbody></table>
             {!all && list.length > 200 && <p><button type="button" onClick={() => setAll(true)}>show all {count(list.length)}</button></p>}
           </div>
         </>
@@ -103,11 +108,21 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
 }
 
 export function ZombiesView(props: { state: State; window: Window; overview: Loaded<Overview>; version: number }): JSX.Element {
-  const zombies = useApi<Zombies>(path("zombies"), Math.floor(props.version / 10));
+  const { state } = props;
+  const [now, setNow] = useState(0); // how often the host itself was asked
+  const recorded = useApi<Zombies>(path("zombies", state.to !== undefined ? { to: at(state.to) } : {}), Math.floor(props.version / 10));
+  const live = useApi<Zombies>(now ? path("zombies/now") : null, now);
+  // what the host says now, with what only the recording knows
+  const shown = now && live.data ? { ...live.data, rate_per_hour: recorded.data?.rate_per_hour, forecast: recorded.data?.forecast } : null;
   return (
     <section class="panel" aria-label="zombies">
-      <h2>Zombie memory cgroups</h2>
-      <Await of={zombies} height={420}>{(data) => <ZombiesBody data={data} overview={props.overview.data} window={props.window} state={props.state} />}</Await>
+      <div class="bar">
+        <h2>Zombie memory cgroups</h2>
+        <button type="button" disabled={live.loading} title="counts and names them on the host itself, with the files that hold them" onClick={() => setNow(now + 1)}>Look at the host now</button>
+        {shown && <button type="button" onClick={() => setNow(0)}>As recorded</button>}
+      </div>
+      {now && live.error ? <p class="notice" role="status">{live.error.message}</p> : null}
+      <Await of={recorded} height={420}>{(data) => <ZombiesBody data={shown ?? data} overview={props.overview.data} window={props.window} state={state} />}</Await>
     </section>
   );
 }
