@@ -16,6 +16,7 @@
 
 #include "auto.h"
 #include "lab.h"
+#include "lab_docker.h"
 #include "lab_state.h"
 #include "text.h"
 #include "timefmt.h"
@@ -168,6 +169,11 @@ static void clean_line(const struct lab_trace_line *line, enum lab_trace pass,
 	case LAB_TRACE_CGROUP:
 		clean_tree(line->value, line->trace == LAB_TRACE_CGROUP, ret, err);
 		break;
+	case LAB_TRACE_CONTAINER:
+	case LAB_TRACE_IMAGE:
+		if (lab_docker_remove(line->value, line->trace == LAB_TRACE_IMAGE, err) < 0)
+			ret->left++;
+		break;
 	case LAB_TRACE_END:
 		break;
 	}
@@ -194,8 +200,10 @@ static int read_journal(const char *state_dir, struct traces *ret, struct err *e
 
 static void clean_run(const char *state_dir, struct lab_cleaned *ret, struct err *err)
 {
-	static const enum lab_trace order[] = { LAB_TRACE_PID, LAB_TRACE_MOUNT, LAB_TRACE_FILE,
-						LAB_TRACE_DIR, LAB_TRACE_CGROUP };
+	static const enum lab_trace order[] = { LAB_TRACE_PID,   LAB_TRACE_CONTAINER,
+						LAB_TRACE_IMAGE, LAB_TRACE_MOUNT,
+						LAB_TRACE_FILE,  LAB_TRACE_DIR,
+						LAB_TRACE_CGROUP };
 	AUTO(traces_free) struct traces traces = { 0 };
 	unsigned left = ret->left;
 

@@ -14,8 +14,10 @@
 #define LAB_NAME_PREFIX "zscope-lab-"
 
 static const char *const trace_names[LAB_TRACE_END] = {
-	[LAB_TRACE_PID] = "pid",   [LAB_TRACE_CGROUP] = "cgroup", [LAB_TRACE_DIR] = "dir",
-	[LAB_TRACE_FILE] = "file", [LAB_TRACE_MOUNT] = "mount",
+	[LAB_TRACE_PID] = "pid",     [LAB_TRACE_CGROUP] = "cgroup",
+	[LAB_TRACE_DIR] = "dir",     [LAB_TRACE_FILE] = "file",
+	[LAB_TRACE_MOUNT] = "mount", [LAB_TRACE_CONTAINER] = "container",
+	[LAB_TRACE_IMAGE] = "image",
 };
 
 const char *lab_trace_name(enum lab_trace trace)

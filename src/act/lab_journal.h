@@ -8,11 +8,13 @@
 #include "err.h"
 
 enum lab_trace {
-	LAB_TRACE_PID,    /* "PID STARTTIME": a process of ours, identified by both */
-	LAB_TRACE_CGROUP, /* absolute path of a cgroup directory; it and all below it */
-	LAB_TRACE_DIR,    /* a directory tree of ours */
-	LAB_TRACE_FILE,   /* one file */
-	LAB_TRACE_MOUNT,  /* a mount point */
+	LAB_TRACE_PID,       /* "PID STARTTIME": a process of ours, identified by both */
+	LAB_TRACE_CGROUP,    /* absolute path of a cgroup directory; it and all below it */
+	LAB_TRACE_DIR,       /* a directory tree of ours */
+	LAB_TRACE_FILE,      /* one file */
+	LAB_TRACE_MOUNT,     /* a mount point */
+	LAB_TRACE_CONTAINER, /* "SOCKET/NAME": a container of the engine that listens there */
+	LAB_TRACE_IMAGE,     /* "SOCKET/NAME" */
 	LAB_TRACE_END,
 };
 

@@ -68,6 +68,17 @@ static int loop_turn(struct lab_run *run, const struct lab_loop *loop, uint64_t 
 	return rmdir(dir) < 0 ? -errno : 0;
 }
 
+void lab_loop_pause(uint64_t *next_ns, uint64_t interval_ns)
+{
+	*next_ns += interval_ns;
+	uint64_t now = clock_mono_ns();
+	if (*next_ns > now) {
+		struct timespec pause = { .tv_sec = (time_t)((*next_ns - now) / NS_PER_S),
+					  .tv_nsec = (long)((*next_ns - now) % NS_PER_S) };
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* The supervisor, a child of its own so that `lab clean` ends it by pid. */
 static int loop_supervise(struct lab_run *run, void *arg)
 {
@@ -78,13 +89,7 @@ static int loop_supervise(struct lab_run *run, void *arg)
 		int r = loop_turn(run, loop, i);
 		if (r < 0)
 			return r;
-		next_ns += run->options.interval_ns;
-		uint64_t now = clock_mono_ns();
-		if (next_ns > now) {
-			struct timespec pause = { .tv_sec = (time_t)((next_ns - now) / NS_PER_S),
-						  .tv_nsec = (long)((next_ns - now) % NS_PER_S) };
-			nanosleep(&pause, NULL);
-		}
+		lab_loop_pause(&next_ns, run->options.interval_ns);
 	}
 	return 0;
 }

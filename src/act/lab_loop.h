@@ -15,3 +15,5 @@ struct lab_loop {
 /* Makes cgroup and scratch directories and turns until options.count turns are done or the deadline
  * comes; options.interval_ns between starts. */
 int lab_loop_run(struct lab_run *run, const struct lab_loop *loop, struct err *err);
+/* Sleep until the next turn is due. */
+void lab_loop_pause(uint64_t *next_ns, uint64_t interval_ns);

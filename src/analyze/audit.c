@@ -11,6 +11,7 @@
 
 /* Rates below this are restarts, not a loop: three a day. */
 static const double audit_loop_per_hour = 3.0 / 24;
+static const uint64_t audit_young_ns = 60 * NS_PER_S;
 
 static void audit_evidence(struct audit *a, struct audit_unit *u, const char *what,
 			   const char *value, const char *unit, const char *source,
@@ -165,12 +166,18 @@ static void audit_container(struct audit *a, const struct audit_input *in, struc
 					    loop->name ? loop->name : "new names",
 					    loop->image ? loop->image : "?"),
 			       NULL, loop->proof_text, in->now_ns);
-		audit_evidence(a, u, "creates of that container",
-			       arena_printf(&a->arena, "%" PRIu64, loop->creates), NULL,
-			       arena_printf(&a->arena, "%s events", loop->runtime), loop->last_ns);
-		audit_evidence(a, u, "creates per minute",
+		audit_evidence(a, u,
+			       loop->in_place ? "restarts of that container"
+					      : "creates of that container",
+			       arena_printf(&a->arena, "%" PRIu64,
+					    loop->in_place ? loop->restarts : loop->creates),
+			       NULL,
+			       arena_printf(&a->arena, "%s %s", loop->runtime,
+					    loop->in_place ? "RestartCount" : "events"),
+			       loop->last_ns);
+		audit_evidence(a, u, loop->in_place ? "restarts per minute" : "creates per minute",
 			       arena_printf(&a->arena, "%.1f", loop->per_min), "1/min",
-			       "median of the times between creates", loop->last_ns);
+			       "median of the times between them", loop->last_ns);
 		if (!loop->looping)
 			continue;
 		/* the loop inside one activation: the unit itself never restarts */
@@ -187,7 +194,10 @@ static void audit_container(struct audit *a, const struct audit_input *in, struc
 		if (!u->leaks)
 			u->leaks = arena_printf(
 				&a->arena,
-				"one container and its memory cgroup (%s/<id>) per create",
+				loop->in_place
+					? "its memory cgroup (%s/<id>), made anew per restart"
+					: "one container and its memory cgroup (%s/<id>) per "
+					  "create",
 				loop->cgroup_parent ? loop->cgroup_parent
 						    : "the engine's directory");
 	}
@@ -269,6 +279,11 @@ int audit_run(const struct audit_input *in, struct audit *ret, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	container_loops_link(&ret->loops, in->set, in->agents);
+	ret->now_ns = in->now_ns;
+	vec_foreach (&in->set->containers, c)
+		if (c->created_ns && c->created_ns + audit_young_ns > in->now_ns &&
+		    !vec_push(&ret->young, c))
+			return err_set(err, -ENOMEM, "out of memory");
 	vec_foreach (&in->set->units, u)
 		audit_unit(ret, in, u);
 	vec_sort(&ret->units, audit_compare);
@@ -310,5 +325,6 @@ void audit_free(struct audit *a)
 	vec_free(&a->units);
 	vec_free(&a->shapes);
 	container_loops_free(&a->loops);
+	vec_free(&a->young);
 	arena_free(&a->arena);
 }

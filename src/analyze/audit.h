@@ -66,6 +66,9 @@ struct audit {
 	VEC(struct shape_evidence) shapes;
 	VEC(struct audit_unit) units; /* loops first, then failed, misfits, the rest; by name */
 	struct container_loops loops;
+	/* younger than a minute, in the set; what is always young may loop unseen */
+	VEC(const struct rec_container *) young;
+	uint64_t now_ns;
 	unsigned n_units, n_loops, n_failed, n_misfits, n_endless;
 };
 

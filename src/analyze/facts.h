@@ -90,6 +90,7 @@ struct fact_container {
 	const char *link_proof; /* how unit and container were linked; NULL = they were not */
 	double creates_per_min;
 	uint64_t creates;
+	bool in_place; /* restarted by the engine's policy, not created anew */
 	int exit_code; /* -1 = not known */
 	uint64_t from_ns, to_ns;
 };

@@ -102,14 +102,15 @@ void judge_container_churn(const struct facts *facts, const struct thresholds *t
 		f->from_ns = c->from_ns;
 		f->to_ns = c->to_ns;
 		f->weight = c->creates_per_min / (c->creates_per_min + 2);
-		f->title = findings_text(all, "container %s%s%s is created %.1f times a minute%s%s",
-					 c->name, c->image ? " of image " : "",
-					 c->image ? c->image : "", c->creates_per_min,
-					 c->unit ? " by " : "", c->unit ? c->unit : "");
-		finding_evidence(all, f, "creates", findings_text(all, "%" PRIu64, c->creates),
-				 NULL, "GET /events?since=0 of the container engine's socket",
-				 c->to_ns);
-		finding_evidence(all, f, "creates per minute",
+		f->title = findings_text(
+			all, "container %s%s%s is %s %.1f times a minute%s%s", c->name,
+			c->image ? " of image " : "", c->image ? c->image : "",
+			c->in_place ? "restarted by its policy" : "created", c->creates_per_min,
+			c->unit ? " by " : "", c->unit ? c->unit : "");
+		finding_evidence(all, f, c->in_place ? "restarts" : "creates",
+				 findings_text(all, "%" PRIu64, c->creates), NULL,
+				 "GET /events?since=0 of the container engine's socket", c->to_ns);
+		finding_evidence(all, f, c->in_place ? "restarts per minute" : "creates per minute",
 				 findings_text(all, "%.1f", c->creates_per_min), "1/min",
 				 "GET /events?since=0 of the container engine's socket", c->to_ns);
 		if (c->exit_code >= 0)

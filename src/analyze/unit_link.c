@@ -28,11 +28,17 @@ struct loop_times {
 	size_t n;
 };
 
+/* Of one name: when containers were created, and when the youngest of them died. */
+struct loop_life {
+	struct loop_times creates, deaths;
+	uint64_t n_deaths, first_death_ns;
+	const char *died; /* whose deaths they are */
+};
+
 struct loop_build {
 	struct container_loops *ret;
 	struct map_str by_key; /* runtime + name, or runtime + image → 1 + index */
-	VEC(struct loop_times) times;
-	const char *last_id_of;
+	VEC(struct loop_life) lives;
 };
 
 static struct container_loop *loop_of(struct loop_build *b, const struct rec_container_event *e,
@@ -51,21 +57,36 @@ static struct container_loop *loop_of(struct loop_build *b, const struct rec_con
 					       .image = e->image,
 					       .exit_code = -1,
 					       .proof = LINK_NONE };
-		if (!vec_push(&b->ret->list, loop) ||
-		    !vec_push(&b->times, (struct loop_times){ 0 }))
+		if (!vec_push(&b->ret->list, loop) || !vec_push(&b->lives, (struct loop_life){ 0 }))
 			return NULL;
 		*at = b->ret->list.len;
 	}
 	return *at ? &b->ret->list.items[*at - 1] : NULL;
 }
 
+static void loop_time(struct loop_times *t, uint64_t time_ns)
+{
+	if (t->n == LOOP_TIMES)
+		memmove(t->at, t->at + 1, (--t->n) * sizeof(t->at[0]));
+	t->at[t->n++] = time_ns;
+}
+
 static void loop_add(struct loop_build *b, struct container_loop *loop,
 		     const struct rec_container_event *e)
 {
-	struct loop_times *t = &b->times.items[loop - b->ret->list.items];
+	struct loop_life *life = &b->lives.items[loop - b->ret->list.items];
 
-	if (e->action == CONTAINER_DIE && e->exit_code >= 0)
-		loop->exit_code = e->exit_code;
+	if (e->action == CONTAINER_DIE) {
+		if (e->exit_code >= 0)
+			loop->exit_code = e->exit_code;
+		if (!life->died || strcmp(life->died, e->id) != 0) {
+			life->died = e->id;
+			life->deaths.n = life->n_deaths = 0;
+			life->first_death_ns = e->time_ns;
+		}
+		life->n_deaths++;
+		loop_time(&life->deaths, e->time_ns);
+	}
 	if (e->action != CONTAINER_CREATE || (loop->last_id && strcmp(loop->last_id, e->id) == 0))
 		return;
 	loop->creates++;
@@ -73,25 +94,78 @@ static void loop_add(struct loop_build *b, struct container_loop *loop,
 	loop->last_ns = e->time_ns;
 	loop->last_id = e->id;
 	loop->image = e->image ? e->image : loop->image;
-	if (t->n == LOOP_TIMES)
-		memmove(t->at, t->at + 1, (--t->n) * sizeof(t->at[0]));
-	t->at[t->n++] = e->time_ns;
+	loop_time(&life->creates, e->time_ns);
 }
 
 static void loop_judge(struct container_loop *loop, const struct loop_times *t, uint64_t now_ns)
 {
 	size_t most = MIN_OF(t->n, (size_t)32);
 
-	loop->cadence_ns = journal_cadence(t->at + (t->n - most), most);
+	if (t->n > 1)
+		loop->cadence_ns = journal_cadence(t->at + (t->n - most), most);
 	if (loop->cadence_ns)
 		loop->per_min = 60e9 / (double)loop->cadence_ns;
 	uint64_t quiet = (uint64_t)((double)loop->cadence_ns * loop_limits.quiet_cadences);
 	loop->looping = loop->last_ns + MAX_OF(quiet, loop_limits.quiet_ns) >= now_ns;
 }
 
+/* A container that died often without being created anew, unless someone stops and starts it: the
+ * engine counts only the restarts of its own policy. */
+static void loop_take_deaths(struct container_loop *loop, const struct loop_life *life,
+			     const struct rec_unit_set *set)
+{
+	if (!loop->name || life->n_deaths < loop_limits.restarts)
+		return; /* one that is created anew each time dies once */
+	vec_foreach (&set->containers, c) {
+		if (strcmp(c->id, life->died) != 0 ||
+		    c->restart_count < (int64_t)loop_limits.restarts)
+			continue;
+		loop->in_place = true;
+		loop->restarts = MAX_OF((uint64_t)c->restart_count, life->n_deaths);
+		loop->first_ns = c->created_ns ? c->created_ns : life->first_death_ns;
+		loop->last_ns = life->deaths.at[life->deaths.n - 1];
+		loop->last_id = c->id;
+		loop->image = c->image ? c->image : loop->image;
+	}
+}
+
+/* The engine remembers 256 events: on a busy one only the counter tells. */
+static int loop_by_counter(struct loop_build *b, const struct rec_unit_set *set, uint64_t now_ns)
+{
+	vec_foreach (&set->containers, c) {
+		bool restarting = c->state && strcmp(c->state, "restarting") == 0;
+		bool told = false;
+		if (c->restart_count < (int64_t)loop_limits.restarts || !c->started_ns ||
+		    c->started_ns <= c->created_ns || !c->name)
+			continue;
+		uint64_t cadence = (c->started_ns - c->created_ns) / (uint64_t)c->restart_count;
+		vec_foreach (&b->ret->list, loop)
+			told |= loop->in_place && loop->last_id &&
+				strcmp(loop->last_id, c->id) == 0;
+		struct container_loop loop = { .runtime = c->runtime,
+					       .name = c->name,
+					       .image = c->image,
+					       .in_place = true,
+					       .restarts = (uint64_t)c->restart_count,
+					       .first_ns = c->created_ns,
+					       .last_ns = restarting ? now_ns : c->started_ns,
+					       .cadence_ns = cadence,
+					       /* of one that runs it is always 0 */
+					       .exit_code = restarting ? c->exit_code : -1,
+					       .last_id = c->id,
+					       .proof = LINK_NONE };
+		loop_judge(&loop, &(struct loop_times){ 0 }, now_ns);
+		if (!told && loop.looping && !vec_push(&b->ret->list, loop))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Names that appear but once belong to the image's group, the others to their own. */
 static bool loop_is_one(const struct container_loop *loop)
 {
+	if (loop->in_place)
+		return true;
 	return loop->name ? loop->creates >= loop_limits.creates
 			  : loop->creates >= loop_limits.image_creates;
 }
@@ -126,13 +200,19 @@ int container_loops_find(const struct rec_unit_set *set, uint64_t now_ns,
 	}
 	size_t kept = 0;
 	for (size_t i = 0; i < ret->list.len; i++) {
-		if (!loop_is_one(&ret->list.items[i]))
+		struct container_loop *loop = &ret->list.items[i];
+		loop_take_deaths(loop, &b.lives.items[i], set);
+		if (!loop_is_one(loop))
 			continue;
-		loop_judge(&ret->list.items[i], &b.times.items[i], now_ns);
-		ret->list.items[kept++] = ret->list.items[i];
+		loop_judge(loop,
+			   loop->in_place ? &b.lives.items[i].deaths : &b.lives.items[i].creates,
+			   now_ns);
+		ret->list.items[kept++] = *loop;
 	}
 	ret->list.len = kept;
-	vec_free(&b.times);
+	if (r == 0)
+		r = loop_by_counter(&b, set, now_ns);
+	vec_free(&b.lives);
 	map_str_free(&b.by_key);
 	return r;
 }

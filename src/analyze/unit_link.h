@@ -20,8 +20,10 @@ struct container_loop {
 	const char *name; /* of the container; NULL when each has another name: grouped by image */
 	const char *image;
 	uint64_t creates;
+	bool in_place; /* not created anew: the engine's restart policy starts the same one again */
+	uint64_t restarts; /* in_place: how often */
 	uint64_t first_ns, last_ns, cadence_ns;
-	double per_min;
+	double per_min;    /* creates, or restarts in place */
 	int64_t exit_code; /* of the last that died; -1 = not known */
 	bool looping;      /* still at it */
 	const char *last_id;
@@ -42,14 +44,14 @@ struct container_loops {
 struct loop_limits {
 	uint64_t creates;       /* of one name before it is a loop */
 	uint64_t image_creates; /* of one image under ever new names */
-	uint64_t restarts;      /* of a unit */
+	uint64_t restarts;      /* of a unit, or of a container in place */
 	double quiet_cadences;  /* after so many cadences without another it is over */
 	uint64_t quiet_ns;      /* and at least this long */
 };
 extern const struct loop_limits loop_limits;
 
-/* Containers that are made again and again, from the engines' events. now_ns is the time of the
- * reading. */
+/* Containers that are made, or restarted in place, again and again, from the engines' events and
+ * counters. now_ns is the time of the reading. */
 int container_loops_find(const struct rec_unit_set *set, uint64_t now_ns,
 			 struct container_loops *ret);
 /* Fills unit, proof and proof_text of each. */

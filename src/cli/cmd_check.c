@@ -6,6 +6,7 @@
 #include "auto.h"
 #include "captured.h"
 #include "commands.h"
+#include "docker_api.h"
 #include "envelope.h"
 #include "rec_cgroups.h"
 #include "timefmt.h"
@@ -30,7 +31,7 @@ struct check_run {
 	struct unknowns unknown;
 	struct health_result result;
 	struct offer offer;
-	char loops[HEALTH_DETAIL_MAX]; /* names of units that crash-loop */
+	char loops[HEALTH_DETAIL_MAX]; /* names of units and containers that crash-loop */
 };
 
 static void check_run_free(struct check_run *c)
@@ -65,7 +66,9 @@ static int check_gather(const struct root *root, uint64_t interval_ns, struct ch
 	if (r == 1 && rates_compute(&c->before, &c->after, &c->rates) == 0)
 		in.rates = &c->rates;
 	struct health_fact loops = { .id = "crash-loops", .detail = c->loops };
-	if (root->live && root_exists(root, "run/systemd/system") &&
+	struct docker_socket engines[3];
+	if (root->live &&
+	    (root_exists(root, "run/systemd/system") || docker_sockets(engines) > 0) &&
 	    audit_read_loops(root, c->after.real_ns, &loops.value, c->loops, &c->unknown) == 0) {
 		in.facts = &loops;
 		in.n_facts = 1;

@@ -204,10 +204,12 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 		.now_ns = now_ns,
 	};
 
-	if (r == 0 && read.partial)
-		r = err_set(&err, -ENODATA, "systemd did not answer");
 	if (r == 0)
 		r = audit_run(&input, &audit, &err);
+	/* containers that loop are told also where systemd is not pid 1 or does not answer */
+	if (r == 0 && read.partial && !audit_has_finding(&audit) &&
+	    root_exists(root, "run/systemd/system"))
+		r = err_set(&err, -ENODATA, "systemd did not answer");
 	if (r < 0) {
 		unknowns_add(unknowns, "crash loops", "%s", err.text);
 		return r;
@@ -217,8 +219,17 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 			buf_addf(&names, "%s%s%s%s", names.len ? ", " : "", u->unit,
 				 u->container ? " → container " : "",
 				 u->container && u->container->name ? u->container->name : "");
-	text_copy(ret_names, 240, buf_str(&names));
 	*ret_count = audit.n_loops;
+	vec_foreach (&audit.loops.list, loop) {
+		if (!loop->looping || loop->unit)
+			continue;
+		*ret_count += 1;
+		buf_addf(&names, "%scontainer %s", names.len ? ", " : "",
+			 loop->name    ? loop->name
+			 : loop->image ? loop->image
+				       : "?");
+	}
+	text_copy(ret_names, 240, buf_str(&names));
 	return 0;
 }
 

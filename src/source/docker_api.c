@@ -16,7 +16,7 @@
 enum {
 	DOCKER_CONTAINERS_MOST = 20000,
 	DOCKER_EVENTS_MOST = 20000,
-	DOCKER_INSPECT_MOST = 64, /* of the youngest: one request each */
+	DOCKER_INSPECT_MOST = 64, /* of those that died, and of the others: one request each */
 	DOCKER_LIMIT_S = 2,
 	CONTAINERD_CONFIG_CAP = 1 << 20,
 };
@@ -222,12 +222,13 @@ int containerd_parse_config(const char *text, size_t len, const char *ns, const 
 
 size_t docker_sockets(struct docker_socket ret[3])
 {
-	const char *host = getenv("DOCKER_HOST");
+	const char *host = getenv("DOCKER_HOST"), *podman = getenv("CONTAINER_HOST");
 	const struct {
 		const char *runtime, *path;
 	} places[] = {
 		{ "docker", host && text_starts(host, "unix://") ? host + 7 : "/run/docker.sock" },
-		{ "podman", "/run/podman/podman.sock" },
+		{ "podman", podman && text_starts(podman, "unix://") ? podman + 7
+								     : "/run/podman/podman.sock" },
 	};
 	size_t n = 0;
 
@@ -252,13 +253,77 @@ static int docker_get(const struct docker_socket *s, const char *target, uint64_
 	return r;
 }
 
+/* Died and is still listed, or waits for its restart: the restart counter says more. */
+static bool docker_is_suspect(const struct rec_unit_set *set, const struct rec_container *c)
+{
+	if (c->state && strcmp(c->state, "restarting") == 0)
+		return true;
+	vec_foreach (&set->events, e)
+		if (e->action == CONTAINER_DIE && strcmp(e->id, c->id) == 0)
+			return true;
+	return false;
+}
+
+/* Of the suspects, or of the others: the youngest, which the engine lists first. */
+static int docker_inspect_some(const struct docker_socket *s, struct rec_unit_set *set,
+			       size_t first, bool suspects, uint64_t deadline_ns, struct err *err)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = { 0 };
+	char target[300];
+	unsigned asked = 0;
+
+	for (size_t i = first; i < set->containers.len && asked < DOCKER_INSPECT_MOST; i++) {
+		const struct rec_container *c = &set->containers.items[i];
+		if (strlen(c->id) > 128 || docker_is_suspect(set, c) != suspects)
+			continue;
+		asked++;
+		snprintf(target, sizeof(target), "/containers/%s/json", c->id);
+		int r = docker_get(s, target, deadline_ns, &answer, err);
+		if (r == 0)
+			(void)docker_parse_inspect(buf_str(&answer.body), answer.body.len, set,
+						   NULL);
+		else if (r != -EIO) /* 404: it went away meanwhile */
+			return r;
+	}
+	return 0;
+}
+
+/* Also behind docker's own address: the package podman-docker puts it there. */
+static bool docker_is_podman(const struct docker_socket *s, uint64_t deadline_ns)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = { 0 };
+
+	return strcmp(s->runtime, "podman") == 0 ||
+	       (docker_get(s, "/version", deadline_ns, &answer, NULL) == 0 &&
+		strstr(buf_str(&answer.body), "\"Podman Engine\""));
+}
+
+/* What the engine remembers. Docker: `until` in the past ends the stream at once, after the last
+ * 256 events. Podman replays nothing then, but knows how not to stream. */
+static int docker_read_events(const struct docker_socket *s, bool podman, struct rec_unit_set *set,
+			      uint64_t deadline_ns, struct err *err)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = { 0 };
+	uint64_t now_ns = clock_real_ns();
+	char target[300];
+
+	if (podman)
+		snprintf(target, sizeof(target), "%s&since=0&stream=false", DOCKER_EVENTS_FOLLOW);
+	else
+		snprintf(target, sizeof(target), "%s&since=0&until=%" PRIu64 ".%09" PRIu64,
+			 DOCKER_EVENTS_FOLLOW, now_ns / NS_PER_S, now_ns % NS_PER_S);
+	int r = docker_get(s, target, deadline_ns, &answer, err);
+	return r < 0 ? r
+		     : docker_parse_events(buf_str(&answer.body), answer.body.len, s->runtime, set,
+					   err);
+}
+
 static int docker_read_engine(const struct docker_socket *s, struct rec_unit_set *set,
 			      struct err *err)
 {
 	uint64_t deadline_ns = clock_mono_ns() + DOCKER_LIMIT_S * NS_PER_S;
 	AUTO_HTTP_ANSWER struct http_answer answer = { 0 };
 	size_t first = set->containers.len;
-	char target[300];
 	int r = docker_get(s, "/containers/json?all=1", deadline_ns, &answer, err);
 
 	if (r == 0)
@@ -266,27 +331,9 @@ static int docker_read_engine(const struct docker_socket *s, struct rec_unit_set
 	if (r < 0)
 		return r;
 	set->have_containers = true;
-	/* `until` in the past ends the stream at once, after the last 256 events were replayed */
-	snprintf(target, sizeof(target), "%s&since=0&until=%" PRIu64, DOCKER_EVENTS_FOLLOW,
-		 clock_real_ns() / NS_PER_S);
-	r = docker_get(s, target, deadline_ns, &answer, err);
-	if (r == 0)
-		r = docker_parse_events(buf_str(&answer.body), answer.body.len, s->runtime, set,
-					err);
-	/* the engine lists the youngest first */
-	for (size_t i = first; r == 0 && i < set->containers.len && i < first + DOCKER_INSPECT_MOST;
-	     i++) {
-		if (strlen(set->containers.items[i].id) > 128)
-			continue;
-		snprintf(target, sizeof(target), "/containers/%s/json",
-			 set->containers.items[i].id);
-		int q = docker_get(s, target, deadline_ns, &answer, err);
-		if (q == 0)
-			(void)docker_parse_inspect(buf_str(&answer.body), answer.body.len, set,
-						   NULL);
-		else if (q != -EIO) /* 404: it went away meanwhile */
-			r = q;
-	}
+	r = docker_read_events(s, docker_is_podman(s, deadline_ns), set, deadline_ns, err);
+	for (int suspects = 1; r == 0 && suspects >= 0; suspects--)
+		r = docker_inspect_some(s, set, first, suspects, deadline_ns, err);
 	return r;
 }
 
@@ -306,9 +353,15 @@ static int containerd_each_task(void *arg, const char *name, unsigned char type)
 
 	(void)type;
 	snprintf(path, sizeof(path), CONTAINERD_TASKS "/%s/%s/config.json", w->ns, name);
-	if (w->set->containers.len < DOCKER_CONTAINERS_MOST &&
+	size_t before = w->set->containers.len;
+	struct stat st;
+	if (before < DOCKER_CONTAINERS_MOST &&
 	    root_read(w->root, path, CONTAINERD_CONFIG_CAP, &text, NULL) == 0)
 		(void)containerd_parse_config(buf_str(&text), text.len, w->ns, name, w->set, NULL);
+	/* written once, when the task is made */
+	if (w->set->containers.len > before && root_lstat(w->root, path, &st, NULL) == 0)
+		w->set->containers.items[before].created_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 	return 0;
 }
 

@@ -19,7 +19,8 @@ int docker_parse_event(const char *text, size_t len, const char *runtime, struct
 int containerd_parse_config(const char *text, size_t len, const char *ns, const char *id,
 			    struct rec_unit_set *set, struct err *err);
 
-/* Where the engines listen: DOCKER_HOST=unix://..., else the usual places. */
+/* Where the engines listen: DOCKER_HOST=unix://..., podman's CONTAINER_HOST, else the usual places.
+ */
 struct docker_socket {
 	const char *runtime;
 	char path[108];
@@ -29,7 +30,7 @@ size_t docker_sockets(struct docker_socket ret[3]);
 /* Everything that is there, into *set; an engine that does not answer is named in set->unknowns and
  * costs at most 2 s. Live host only. */
 void docker_read(const struct root *root, struct rec_unit_set *set);
-/* The target of a stream of new events. */
+/* The target of a stream of new events. Podman filters by its own names: died and remove. */
 #define DOCKER_EVENTS_FOLLOW                                                                       \
 	"/events?filters=%7B%22type%22%3A%5B%22container%22%5D%2C%22event%22%3A%5B%22create%22%2C" \
-	"%22die%22%2C%22destroy%22%2C%22oom%22%5D%7D"
+	"%22die%22%2C%22died%22%2C%22destroy%22%2C%22remove%22%2C%22oom%22%5D%7D"

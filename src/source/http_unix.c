@@ -145,16 +145,27 @@ static int http_connect(const char *path, uint64_t deadline_ns)
 int http_unix_get(const char *socket_path, const char *target, uint64_t deadline_ns,
 		  struct http_answer *ret, struct err *err)
 {
+	static const struct http_request get = { .method = "GET" };
+
+	return http_unix_ask(socket_path, target, &get, deadline_ns, ret, err);
+}
+
+int http_unix_ask(const char *socket_path, const char *target, const struct http_request *what,
+		  uint64_t deadline_ns, struct http_answer *ret, struct err *err)
+{
 	AUTO_BUF struct buf request = { 0 }, answer = { 0 };
 	AUTO_CLOSE int fd = http_connect(socket_path, deadline_ns);
 	size_t sent = 0;
 	int r = fd < 0 ? fd : 0;
 	bool ended = false;
 
-	buf_addf(&request,
-		 "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: zscope\r\n"
-		 "Connection: close\r\n\r\n",
-		 target);
+	buf_addf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: zscope\r\n",
+		 what->method, target);
+	if (what->type)
+		buf_addf(&request, "Content-Type: %s\r\nContent-Length: %zu\r\n", what->type,
+			 what->len);
+	buf_addf(&request, "Connection: close\r\n\r\n");
+	buf_add(&request, what->body, what->len);
 	while (r == 0 && sent < request.len) {
 		ssize_t n = send(fd, request.data + sent, request.len - sent, MSG_NOSIGNAL);
 		if (n > 0)

@@ -1,5 +1,5 @@
-/* One HTTP GET over a unix socket, with a deadline and a size limit: enough for the engines' APIs.
- */
+/* One HTTP request over a unix socket, with a deadline and a size limit: enough for the engines'
+ * APIs. Readers only ever GET; the lab makes and removes its own containers. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,14 @@ int http_parse(const char *bytes, size_t len, bool ended, struct http_answer *re
  * time. */
 int http_unix_get(const char *socket_path, const char *target, uint64_t deadline_ns,
 		  struct http_answer *ret, struct err *err);
+struct http_request {
+	const char *method;
+	const char *type; /* of the body; NULL = there is none */
+	const char *body;
+	size_t len;
+};
+int http_unix_ask(const char *socket_path, const char *target, const struct http_request *what,
+		  uint64_t deadline_ns, struct http_answer *ret, struct err *err);
 void http_answer_free(struct http_answer *a);
 
 #define AUTO_HTTP_ANSWER __attribute__((cleanup(http_answer_free)))

@@ -113,9 +113,10 @@ static void audit_detail(FILE *out, const struct audit_unit *u, struct arena *ar
 	if (u->container) {
 		const struct container_loop *c = u->container;
 		AUTO_BUF struct buf line = { 0 };
-		buf_addf(&line, "%s → container %s (image %s), %.1f creates/min → %s/<id>", u->unit,
+		buf_addf(&line, "%s → container %s (image %s), %.1f %s/min → %s/<id>", u->unit,
 			 c->name ? c->name : "of ever new names", c->image ? c->image : "?",
-			 c->per_min, c->cgroup_parent ? c->cgroup_parent : "");
+			 c->per_min, c->in_place ? "restarts" : "creates",
+			 c->cgroup_parent ? c->cgroup_parent : "");
 		if (u->have_zombies)
 			buf_addf(&line, " → %" PRIu64 " zombies", u->zombies);
 		audit_line(out, "link", buf_str(&line));
@@ -163,11 +164,21 @@ static void audit_loose_loops(FILE *out, const struct audit *a)
 			continue;
 		fputs("\ncontainer ", out);
 		audit_safe(out, c->name ? c->name : "(ever new names)");
-		fprintf(out,
-			" is made again and again: %" PRIu64
-			" creates, every %s; no unit was found "
-			"that does it\n",
-			c->creates, timefmt_span(span, c->cadence_ns));
+		if (c->in_place)
+			fprintf(out,
+				" crash-loops: its restart policy started it %" PRIu64
+				" times, every %s",
+				c->restarts, timefmt_span(span, c->cadence_ns));
+		else
+			fprintf(out,
+				" is made again and again: %" PRIu64
+				" creates, every %s; no unit was found that does it",
+				c->creates, timefmt_span(span, c->cadence_ns));
+		if (c->exit_code >= 0)
+			fprintf(out, "; last exit code %" PRId64, c->exit_code);
+		fputs(c->image ? "; image " : "", out);
+		audit_safe(out, c->image ? c->image : "");
+		fputc('\n', out);
 	}
 }
 
@@ -205,6 +216,8 @@ void view_audit_text(FILE *out, const struct audit *a, const struct unknowns *un
 		if (u->crash_loop || u->failed || u->misfit)
 			audit_detail(out, u, &arena);
 	audit_loose_loops(out, a);
+	if (a->young.len)
+		fprintf(out, "\n%zu containers are younger than a minute\n", a->young.len);
 	vec_foreach (&unknowns->list, w) {
 		fputs("\nnot known: ", out);
 		audit_safe(out, w->what);
@@ -223,7 +236,13 @@ static void audit_json_container(struct json *j, const char *key, const struct c
 	if (c->image)
 		json_str(j, "image", c->image);
 	json_u64(j, "creates", c->creates);
-	json_f64(j, "creates_per_min", c->per_min, 2);
+	if (c->in_place) {
+		json_u64(j, "restarts", c->restarts);
+		json_f64(j, "restarts_per_min", c->per_min, 2);
+	} else {
+		json_f64(j, "creates_per_min", c->per_min, 2);
+	}
+	json_bool(j, "in_place", c->in_place);
 	json_u64(j, "cadence_ns", c->cadence_ns);
 	json_bool(j, "looping", c->looping);
 	if (c->first_ns)
@@ -245,6 +264,32 @@ static void audit_json_container(struct json *j, const char *key, const struct c
 		json_end_array(j);
 	}
 	json_end_object(j);
+}
+
+static void audit_json_young(struct json *j, const struct audit *a)
+{
+	json_array(j, "young_containers");
+	vec_foreach (&a->young, it) {
+		const struct rec_container *c = *it;
+		json_object(j, NULL);
+		json_str(j, "runtime", c->runtime);
+		json_str(j, "id", c->id);
+		if (c->name)
+			json_str(j, "name", c->name);
+		if (c->image)
+			json_str(j, "image", c->image);
+		if (c->owner_label)
+			json_str(j, "owner", c->owner_label);
+		if (c->cgroup_parent && *c->cgroup_parent)
+			json_str(j, "cgroup", c->cgroup_parent);
+		if (c->exit_code >= 0)
+			json_i64(j, "exit_code", c->exit_code);
+		json_f64(j, "age_s",
+			 a->now_ns > c->created_ns ? (double)(a->now_ns - c->created_ns) / 1e9 : 0,
+			 1);
+		json_end_object(j);
+	}
+	json_end_array(j);
 }
 
 static void audit_json_boot(struct json *j, const struct audit *a, const struct audit_unit *u)
@@ -366,6 +411,7 @@ void view_audit_json(struct json *j, const struct audit *a, const struct unknown
 	vec_foreach (&a->loops.list, c)
 		audit_json_container(j, NULL, c);
 	json_end_array(j);
+	audit_json_young(j, a);
 	unknowns_json(j, unknowns);
 	json_end_object(j);
 }

@@ -136,6 +136,74 @@ TEST(a_loop_inside_one_activation_is_found_and_linked)
 	CHECK(audit_has_finding(&audit));
 }
 
+static void add_death(struct rec_unit_set *set, uint64_t ago_s, const char *id)
+{
+	struct rec_container_event e = { .time_ns = NOW - ago_s * NS_PER_S,
+					 .action = CONTAINER_DIE,
+					 .runtime = "docker",
+					 .id = id,
+					 .name = "web",
+					 .image = "shop",
+					 .exit_code = 3 };
+	CHECK(vec_push(&set->events, e));
+}
+
+/* A restart policy keeps the id: no create tells of it, only deaths and the engine's counter. */
+TEST(a_policy_that_restarts_in_place_is_a_loop)
+{
+	AUTO_REC_UNITS struct rec_unit_set set = { .have_units = true };
+	AUTO_AGENTS struct agents agents = { 0 };
+	struct rec_container c = { .runtime = "docker",
+				   .id = "a",
+				   .name = "web",
+				   .image = "shop",
+				   .state = "running",
+				   .created_ns = NOW - 100 * NS_PER_S,
+				   .started_ns = NOW - 2 * NS_PER_S,
+				   .exit_code = 0,
+				   .restart_count = 9 };
+
+	CHECK(vec_push(&set.containers, c));
+	for (unsigned i = 0; i < 4; i++)
+		add_death(&set, 42 - 10 * i, "a");
+	struct audit_input in = { .set = &set, .agents = &agents, .ask = ask, .now_ns = NOW };
+	{
+		AUTO_AUDIT struct audit audit = { 0 };
+		CHECK_EQ(audit_run(&in, &audit, NULL), 0);
+		CHECK_EQ(audit.loops.list.len, 1);
+		const struct container_loop *loop = &audit.loops.list.items[0];
+		CHECK(loop->looping && loop->in_place && !loop->unit);
+		CHECK_EQ(loop->restarts, 9);
+		CHECK_EQ(loop->cadence_ns, 10 * NS_PER_S);
+		CHECK_EQ(loop->exit_code, 3);
+		CHECK_EQ(loop->first_ns, NOW - 100 * NS_PER_S);
+		CHECK(audit_has_finding(&audit));
+	}
+	{ /* the engine's memory of 256 events is full of others: the counter alone */
+		AUTO_AUDIT struct audit audit = { 0 };
+		set.events.len = 0;
+		CHECK_EQ(audit_run(&in, &audit, NULL), 0);
+		CHECK_EQ(audit.loops.list.len, 1);
+		CHECK_EQ(audit.loops.list.items[0].cadence_ns, 98 * NS_PER_S / 9);
+		CHECK(audit.loops.list.items[0].looping);
+	}
+	{ /* restarted nine times in its first minute, fine since an hour */
+		AUTO_AUDIT struct audit audit = { 0 };
+		set.containers.items[0].created_ns = NOW - 3700 * NS_PER_S;
+		set.containers.items[0].started_ns = NOW - 3600 * NS_PER_S;
+		CHECK_EQ(audit_run(&in, &audit, NULL), 0);
+		CHECK(!audit_has_finding(&audit));
+	}
+	{ /* stopped and started by hand: it died, but the policy counted nothing */
+		AUTO_AUDIT struct audit audit = { 0 };
+		set.containers.items[0].restart_count = 0;
+		for (unsigned i = 0; i < 4; i++)
+			add_death(&set, 42 - 10 * i, "a");
+		CHECK_EQ(audit_run(&in, &audit, NULL), 0);
+		CHECK(!audit_has_finding(&audit));
+	}
+}
+
 TEST(what_is_no_loop)
 {
 	AUTO_REC_UNITS struct rec_unit_set set = { .have_units = true };
