@@ -60,23 +60,22 @@ static int disable_drain(const struct disable *d, const char *cgroup, uint64_t t
 	return 0;
 }
 
-static int disable_stop(const struct disable *d, uint64_t timeout_ns, struct err *err)
+static bool disable_runs(const struct manager_unit *state)
 {
-	struct manager_unit state;
+	return strcmp(state->active, "inactive") != 0 && strcmp(state->active, "failed") != 0;
+}
 
-	int r = manager_unit_get(d->manager, d->unit, &state, err);
-	if (r < 0)
-		return r;
-	if (strcmp(state.active, "inactive") != 0 && strcmp(state.active, "failed") != 0) {
-		r = undo_note(d->undo, err, "stop", d->unit, state.active);
-		if (r < 0)
-			return r;
-		r = manager_stop(d->manager, d->unit, timeout_ns, err);
+/* was: before anything was changed. A looping unit whose file was just masked fails by itself. */
+static int disable_stop(const struct disable *d, const struct manager_unit *was,
+			uint64_t timeout_ns, struct err *err)
+{
+	if (disable_runs(was)) {
+		int r = manager_stop(d->manager, d->unit, timeout_ns, err);
 		if (r < 0)
 			return r;
 		disable_tell(d, "stopped", d->unit);
 	}
-	return disable_drain(d, state.control_group, timeout_ns, err);
+	return disable_drain(d, was->control_group, timeout_ns, err);
 }
 
 static int disable_mask(const struct disable *d, struct err *err)
@@ -142,10 +141,16 @@ int disable_unit(struct undo *u, struct manager *m, const struct root *root, con
 		 struct err *err)
 {
 	struct disable d = { u, m, root, unit, told, arg };
-	int r = 0;
+	struct manager_unit was = { 0 };
 
 	if (!unit_name_ok(unit))
 		return err_set(err, -EINVAL, "'%s' is no unit name", unit);
+	int r = m ? manager_unit_get(m, unit, &was, err) : 0;
+	/* Noted first, so that undo starts it last, when its file is back. */
+	if (r == 0 && m && disable_runs(&was))
+		r = undo_note(u, err, "stop", unit, was.active);
+	if (r < 0)
+		return r;
 	/* The file first: a unit that loops would be started again between the stop and the mask.
 	 */
 	if (how == DISABLE_DROPIN)
@@ -157,6 +162,6 @@ int disable_unit(struct undo *u, struct manager *m, const struct root *root, con
 	if (r == 0 && m)
 		r = manager_reload(m, err);
 	if (r == 0 && m)
-		r = disable_stop(&d, drain_timeout_ns, err);
+		r = disable_stop(&d, &was, drain_timeout_ns, err);
 	return r;
 }

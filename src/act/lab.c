@@ -32,6 +32,9 @@ static const struct lab_scenario *const table[] = {
 	&lab_quota,
 	&lab_reclaim,
 	&lab_softirq,
+	&lab_two_culprits,
+	&lab_inner_supervisor,
+	&lab_crash_no_zombies,
 	&lab_pinterest,
 };
 /* clang-format on */

@@ -38,7 +38,11 @@ static void loop_victim(struct lab_run *run, const struct lab_loop *loop, const 
 
 	if (lab_write(dir, "cgroup.procs", "0", NULL) < 0)
 		_exit(200);
-	snprintf(path, sizeof(path), "%s/turn-%llu", run->scratch_dir, (unsigned long long)i);
+	if (loop->leaves_nothing)
+		_exit(loop->exit_code);
+	/* several loops may share the directory */
+	snprintf(path, sizeof(path), "%s/turn-%d-%llu", run->scratch_dir, (int)getppid(),
+		 (unsigned long long)i);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	for (uint64_t done = 0; fd >= 0 && done < run->options.size_bytes; done += sizeof(page))
 		if (write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
@@ -105,8 +109,8 @@ int lab_loop_run(struct lab_run *run, const struct lab_loop *loop, struct err *e
 	pid_t pid = lab_make_child(run, loop_supervise, (void *)loop, err);
 	if (pid < 0)
 		return pid;
-	lab_say(run, "process %d starts something every %llu ms below %s; each leaves a zombie",
-		(int)pid, (unsigned long long)(run->options.interval_ns / NS_PER_MS),
-		run->cgroup_dir);
+	lab_say(run, "process %d starts something every %llu ms below %s; each leaves %s", (int)pid,
+		(unsigned long long)(run->options.interval_ns / NS_PER_MS), run->cgroup_dir,
+		loop->leaves_nothing ? "nothing" : "a zombie");
 	return run->options.keep ? 0 : lab_wait_child(run, pid, err);
 }

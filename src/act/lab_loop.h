@@ -10,6 +10,7 @@ struct lab_loop {
 	 */
 	void (*name)(char *ret, size_t size, uint64_t i);
 	int exit_code;
+	bool leaves_nothing; /* no file: its cgroup goes at once */
 };
 
 /* Makes cgroup and scratch directories and turns until options.count turns are done or the deadline

@@ -13,6 +13,9 @@ extern const struct lab_scenario lab_reclaim;
 extern const struct lab_scenario lab_softirq;
 extern const struct lab_scenario lab_net_reset;
 extern const struct lab_scenario lab_pinterest;
+extern const struct lab_scenario lab_two_culprits;
+extern const struct lab_scenario lab_inner_supervisor;
+extern const struct lab_scenario lab_crash_no_zombies;
 
 /* The core of the first NIC queue's interrupt; -ENODEV when there is none. */
 int lab_nic_core(struct lab_run *run, unsigned *ret);

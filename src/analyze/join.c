@@ -135,6 +135,11 @@ static enum holds place_holds(const struct facts *facts, enum place_kind kind,
 
 	switch (kind) {
 	case PLACE_UNIT:
+		/* A unit's own cgroup bears its name. Others' are its doing only through
+		 * containers, and where those are known they are a link of their own. */
+		if (strcmp(effect->rule, "cgroup-churn") == 0 && !b->unit &&
+		    facts->have & FACT_CONTAINERS)
+			return HOLDS_NOT;
 		return same_text(a->unit, b->unit);
 	case PLACE_OWNER:
 		return place_owner(facts, a, effect);

@@ -102,7 +102,8 @@ void plan_make(const struct facts *facts, struct diagnosis *d)
 			if (plan_unit_is_cause(&d->findings.list.items[*i]))
 				plan_unit_steps(facts, d, d->findings.list.items[*i].place.unit);
 	vec_foreach (&d->findings.list, f)
-		zombies |= strcmp(f->rule, "memcg-zombies") == 0;
+		zombies |= strcmp(f->rule, "memcg-zombies") == 0 ||
+			   strcmp(f->rule, "cgroup-churn") == 0; /* some stay behind, it says */
 	if (zombies)
 		plan_add(d, (struct plan_step){
 				    .action = PLAN_PURGE,

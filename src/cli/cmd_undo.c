@@ -26,7 +26,10 @@ static int undo_restart(void *arg, const char *unit, struct err *err)
 		return err_set(err, -ENOENT, "%s cannot be started: pid 1 is not systemd here",
 			       unit);
 	int r = manager_reload(m, err);
-	return r < 0 ? r : manager_start(m, unit, err);
+	if (r == 0)
+		r = manager_start(m, unit, err);
+	/* a unit whose file somebody removed since cannot run, and need not */
+	return r == -ENOENT ? 0 : r;
 }
 
 static int undo_run(struct invocation *in, struct err *err)

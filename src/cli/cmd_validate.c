@@ -7,6 +7,7 @@
 #include "buf.h"
 #include "commands.h"
 #include "envelope.h"
+#include "note_spool.h"
 #include "series.h"
 #include "text.h"
 #include "timefmt.h"
@@ -152,6 +153,43 @@ static void validate_print(struct invocation *in, const struct validation *v)
 	puts(buf_str(&out));
 }
 
+/* Into the timeline, beside what the host did. A store that takes no notes (another host's, read
+ * only) does not make the answer worse. */
+static void validate_store(struct invocation *in, const char *store, const struct validation *v)
+{
+	AUTO_BUF struct buf text = { 0 }, metrics = { 0 };
+	struct err err = { 0 };
+	char fixed[TIMEFMT_MAX];
+
+	buf_addf(&text, "validated: %s since %s", outcome_name(v->outcome),
+		 timefmt_local(fixed, v->fixed_ns));
+	for (size_t i = 0; i < v->n; i++) {
+		const struct metric *m = &v->metrics[i];
+		if (m->outcome == OUTCOME_UNKNOWN || m->outcome == OUTCOME_UNCHANGED)
+			continue;
+		buf_addf(&metrics, "%s%s %s: %.4g to %.4g", metrics.len ? "; " : "", m->name,
+			 outcome_name(m->outcome), m->mean_before, m->mean_after);
+	}
+	if (metrics.len)
+		buf_addf(&text, " (%s)", buf_str(&metrics));
+	struct rec_event_field fields[] = { { "outcome", outcome_name(v->outcome) },
+					    { "since", timefmt_rfc3339(fixed, v->fixed_ns) },
+					    { "metrics", buf_str(&metrics) } };
+	struct rec_event event = {
+		.time_ns = in->now_ns,
+		.end_ns = in->now_ns,
+		.source = EVENT_NOTE,
+		.severity = v->outcome == OUTCOME_WORSE ? EVENT_WARN : EVENT_INFO,
+		.count = 1,
+		.id = "validate",
+		.text = buf_str(&text),
+		.fields = fields,
+		.n_fields = ARRAY_LEN(fields),
+	};
+	if (note_spool_put(store, &event, &err) < 0)
+		fprintf(stderr, "zscope validate: the result is not kept: %s\n", err.text);
+}
+
 static int validate_run(struct invocation *in, struct err *err)
 {
 	const struct validate_options *o = in->options;
@@ -178,6 +216,8 @@ static int validate_run(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	validate_print(in, &l.v);
+	in->now_ns = clock_real_ns();
+	validate_store(in, store, &l.v);
 	if (l.v.outcome == OUTCOME_UNKNOWN)
 		return STATUS_UNKNOWN;
 	return l.v.outcome == OUTCOME_WORSE || l.v.outcome == OUTCOME_UNCHANGED ? STATUS_FINDING
@@ -196,7 +236,8 @@ const struct command cmd_validate = {
 		       "(p < 0.01); see "
 		       "docs/DIAGNOSIS.md. Follows the running recorder until the time is over, "
 		       "and ends early on a clear "
-		       "relapse.\n\nExit status 0: healed or better. 1: unchanged or worse. 2: "
+		       "relapse. The result is kept in the timeline (zscope events --id "
+		       "validate).\n\nExit status 0: healed or better. 1: unchanged or worse. 2: "
 		       "could not tell.",
 	.examples = "zscope validate\nzscope validate --for 2m --json\n",
 	.common = COMMON_JSON | COMMON_STORE,

@@ -6,7 +6,12 @@
 #include "auto.h"
 #include "collect.h"
 #include "rec_units.h"
+#include "timefmt.h"
 #include "unit_guard.h"
+
+/* So many missed turns, and so long besides, end a loop. */
+enum { UNITS_OVER_TURNS = 3 };
+static const uint64_t units_over_ns = 5 * NS_PER_S;
 
 static int units_fill_containers(struct collected *c, const struct audit *a)
 {
@@ -31,7 +36,18 @@ static int units_fill_containers(struct collected *c, const struct audit *a)
 	return 0;
 }
 
-static int units_fill(struct collected *c, const struct audit *a)
+/* The journal remembers a loop for an hour. One that was stopped, masked or mended since is no
+ * longer why the host is sick; what it left behind has a rule of its own. */
+static bool units_loop_is_over(const struct audit_unit *u, uint64_t now_ns)
+{
+	bool down = u->active &&
+		    (strcmp(u->active, "inactive") == 0 || strcmp(u->active, "failed") == 0);
+
+	return down && u->last_seen_ns &&
+	       u->last_seen_ns + UNITS_OVER_TURNS * u->cadence_ns + units_over_ns < now_ns;
+}
+
+static int units_fill(struct collected *c, const struct audit_input *input, const struct audit *a)
 {
 	vec_foreach (&a->units, u) {
 		struct fact_unit fact = {
@@ -56,7 +72,9 @@ static int units_fill(struct collected *c, const struct audit *a)
 			.source = collect_text(c, u->product),
 		};
 		/* What loops inside one activation restarts nothing: the container says it. */
-		if (u->container && !u->have_restarts)
+		if (u->container && !u->restarts)
+			fact.crash_loop = false;
+		if (units_loop_is_over(u, input->now_ns))
 			fact.crash_loop = false;
 		if (fact.unit && !vec_push(&c->facts.units, fact))
 			return -ENOMEM;
@@ -72,7 +90,7 @@ static int units_audit(struct collected *c, const struct audit_input *input, str
 	if (r == 0)
 		r = units_fill_containers(c, &audit);
 	if (r == 0)
-		r = units_fill(c, &audit);
+		r = units_fill(c, input, &audit);
 	c->facts.have |= (input->set->have_units ? FACT_UNITS : 0) |
 			 (input->set->have_containers ? FACT_CONTAINERS : 0);
 	return r;

@@ -283,12 +283,12 @@ static bool match_segment(struct owner_text s, const struct around *a, struct ow
 	} else if (seg_starts(s, "lxc.monitor.")) {
 		ret->kind = OWNER_MONITOR;
 		ret->container = seg_cut(s, strlen("lxc.monitor."), 0);
+	} else if (is_unit(s)) { /* also one that the lab started: it can be stopped like any */
+		ret->kind = is_user_unit(s) ? OWNER_USER : OWNER_UNIT;
+		ret->unit = s;
 	} else if (seg_starts(s, "zscope-lab-")) {
 		ret->kind = OWNER_LAB;
 		ret->task = s;
-	} else if (is_unit(s)) {
-		ret->kind = is_user_unit(s) ? OWNER_USER : OWNER_UNIT;
-		ret->unit = s;
 	} else {
 		return false;
 	}
