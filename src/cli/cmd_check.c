@@ -9,6 +9,7 @@
 #include "docker_api.h"
 #include "envelope.h"
 #include "rec_cgroups.h"
+#include "resets_read.h"
 #include "timefmt.h"
 #include "view_check.h"
 
@@ -32,6 +33,7 @@ struct check_run {
 	struct health_result result;
 	struct offer offer;
 	char loops[HEALTH_DETAIL_MAX]; /* names of units and containers that crash-loop */
+	char resets[RESETS_DETAIL_MAX];
 };
 
 static void check_run_free(struct check_run *c)
@@ -43,9 +45,34 @@ static void check_run_free(struct check_run *c)
 	tick_free(&c->after);
 }
 
-static int check_gather(const struct root *root, uint64_t interval_ns, struct check_run *c,
-			struct err *err)
+/* What no tick tells; a row whose fact is missing is left out, and why is said. */
+static size_t check_facts(const struct root *root, const char *store, struct check_run *c,
+			  struct health_fact ret[2])
 {
+	struct health_fact loops = { .id = "crash-loops", .detail = c->loops };
+	struct health_fact resets = { .id = "driver-resets", .detail = c->resets };
+	struct docker_socket engines[3];
+	struct err err = { 0 };
+	size_t n = 0;
+
+	if (!root->live)
+		return 0;
+	if (!root_exists(root, "run/systemd/system") && docker_sockets(engines) == 0)
+		unknowns_add(&c->unknown, "crash loops",
+			     "pid 1 is not systemd and no container engine answers");
+	else if (audit_read_loops(root, c->after.real_ns, &loops.value, c->loops, &c->unknown) == 0)
+		ret[n++] = loops;
+	if (resets_read(root, store, c->after.real_ns, &resets.value, c->resets, &err) == 0)
+		ret[n++] = resets;
+	else
+		unknowns_add(&c->unknown, "driver resets", "%s", err.text);
+	return n;
+}
+
+static int check_gather(const struct root *root, uint64_t interval_ns, const char *store,
+			struct check_run *c, struct err *err)
+{
+	struct health_fact facts[2];
 	const struct tick_source_options source = {
 		.kinds = TICK_ALL & ~(TICK_KIND(REC_TASK) | TICK_KIND(REC_IRQ)),
 		.thorough = true,
@@ -65,14 +92,8 @@ static int check_gather(const struct root *root, uint64_t interval_ns, struct ch
 	}
 	if (r == 1 && rates_compute(&c->before, &c->after, &c->rates) == 0)
 		in.rates = &c->rates;
-	struct health_fact loops = { .id = "crash-loops", .detail = c->loops };
-	struct docker_socket engines[3];
-	if (root->live &&
-	    (root_exists(root, "run/systemd/system") || docker_sockets(engines) > 0) &&
-	    audit_read_loops(root, c->after.real_ns, &loops.value, c->loops, &c->unknown) == 0) {
-		in.facts = &loops;
-		in.n_facts = 1;
-	}
+	in.facts = facts;
+	in.n_facts = check_facts(root, store, c, facts);
 	r = health_judge(&in, &c->result);
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }
@@ -125,7 +146,8 @@ static int check_run(struct invocation *in, struct err *err)
 	int r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
-	r = check_gather(&root, o->interval.set ? o->interval.value : NS_PER_S, &c, err);
+	r = check_gather(&root, o->interval.set ? o->interval.value : NS_PER_S,
+			 in->common.store ? in->common.store : STORE_DEFAULT, &c, err);
 	if (r < 0)
 		return r;
 	check_print(in, &root, format, &c);
@@ -139,12 +161,15 @@ const struct command cmd_check = {
 	.description =
 		"Watches the node for a second and prints one line per question: green, yellow or "
 		"red, with the number, its thresholds and what to run next. One core that is "
-		"saturated in the kernel is found even where the mean of all cores looks idle.\n\n"
+		"saturated in the kernel is found even where the mean of all cores looks idle. "
+		"Units "
+		"that crash-loop are asked of systemd, resets of network drivers in the last hour "
+		"are looked for in the kernel's ring and in the recording.\n\n"
 		"Exit status: 0 all green, 1 something is yellow or red, 2 nothing could be told. "
 		"With --format nagios: 0 OK, 1 warning, 2 critical, 3 unknown.",
 	.examples = "zscope check\nzscope check --json\nzscope check --format nagios\n"
 		    "zscope check --root /mnt/captured-host\n",
-	.common = COMMON_JSON | COMMON_ROOT,
+	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct check_options),

@@ -489,6 +489,13 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 		events_tell(s, EVENT_SELF, EVENT_INFO, "events-partial", s->missing, NULL, 0);
 		s->missing[0] = '\0';
 	}
+	if (!s->have_kmsg && s->ticks % EVENTS_FIND_EVERY == EVENTS_FIND_EVERY - 1 &&
+	    kmsg_open(&s->kmsg, s->root, true, NULL) >= 0) {
+		s->have_kmsg = true;
+		events_find_last_seq(s);
+		events_tell(s, EVENT_SELF, EVENT_INFO, "events-back",
+			    "the kernel log is recorded from now on", NULL, 0);
+	}
 	(void)kmsg_clock_check(&s->kmsg.clock, clock->real_ns, clock->mono_ns);
 	episodes_advance(s->episodes, clock->real_ns);
 	if (s->n_records || s->emitted) {

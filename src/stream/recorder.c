@@ -24,6 +24,7 @@
 #define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
 #define RESTORE_AFTER  30 /* so many calm ticks lower the level */
 #define MOST_LATE_SAID 160
+#define RETRY_EVERY    60 /* ticks between two tries of a part that did not open */
 #define METER_EVERY    10 /* ticks between two looks at our own memory and faults */
 
 struct recorder_slot {
@@ -154,21 +155,53 @@ static int recorder_end_segment(void *arg, struct store_writer *w, struct err *e
 	return 0;
 }
 
-/* Parts that do not open keep their reason in `said` until the recording can take it. */
+/* A part that does not open keeps its reason in `said` until the recording can take it. */
+static void recorder_open_part(struct recorder_slot *slot, struct err *err)
+{
+	*err = (struct err){ 0 };
+	slot->open = slot->part->open(&slot->state, &slot->context, err) >= 0;
+}
+
+/* What was missing at the start may have come: a module, a right, a service. */
+static void recorder_retry_parts(struct recorder *r)
+{
+	struct err err;
+
+	for (size_t i = 0; i < r->n_slots; i++) {
+		struct recorder_slot *slot = &r->slots[i];
+		if (slot->open)
+			continue;
+		recorder_open_part(slot, &err);
+		if (!slot->open) {
+			recorder_part_failed(r, slot, &err);
+			continue;
+		}
+		slot->said[0] = '\0';
+		recorder_tell(r, EVENT_INFO, "recorder-part-back", "%s is recorded from now on",
+			      slot->part->name);
+		if (slot->part->shed && r->self.shed_level)
+			slot->part->shed(slot->state, (unsigned)r->self.shed_level);
+		if (slot->part->begin_segment &&
+		    slot->part->begin_segment(slot->state, &r->clock, r->writer, &err) < 0)
+			recorder_part_failed(r, slot, &err);
+	}
+}
+
 static void recorder_open_parts(struct recorder *r)
 {
 	for (size_t i = 0; i < r->options->n_parts && i < RECORDER_MOST_PARTS; i++) {
 		struct recorder_slot *slot = &r->slots[r->n_slots++];
-		struct err err = { 0 };
+		struct err err;
 
 		slot->part = r->options->parts[i].part;
 		slot->context = (struct recorder_context){ .root = r->options->root,
 							   .store_dir = r->options->store_dir,
 							   .options = r->options->parts[i].options,
 							   .self = &r->self };
-		slot->open = slot->part->open(&slot->state, &slot->context, &err) >= 0;
+		recorder_open_part(slot, &err);
 		if (!slot->open)
-			snprintf(slot->said, sizeof(slot->said), "%s", err.text);
+			snprintf(slot->said, sizeof(slot->said), "%s: %s", slot->part->name,
+				 err.text);
 	}
 }
 
@@ -265,8 +298,9 @@ static void recorder_first_words(struct recorder *r)
 	for (size_t i = 0; i < r->n_slots; i++)
 		if (!r->slots[i].open)
 			recorder_tell(r, EVENT_WARN, "recorder-part-missing",
-				      "%s cannot be recorded: %s", r->slots[i].part->name,
-				      r->slots[i].said);
+				      "cannot be recorded: %s (tried again every %" PRIu64 " s)",
+				      r->slots[i].said,
+				      MAX_OF(RETRY_EVERY * r->interval_ns / NS_PER_S, UINT64_C(1)));
 	recorder_harden(r);
 }
 
@@ -317,6 +351,8 @@ static int recorder_tick(struct recorder *r, uint64_t now_mono_ns, struct err *e
 	store_writer_flush(r->writer);
 	recorder_judge_store(r);
 	recorder_judge_pace(r, clock_mono_ns() - now.mono_ns, missed);
+	if (r->ticks % RETRY_EVERY == 0)
+		recorder_retry_parts(r);
 	uint64_t phase = (now.real_ns - r->self.lateness_ns) % r->interval_ns;
 	if (MIN_OF(phase, r->interval_ns - phase) > MISALIGNED_NS && !missed)
 		recorder_align(r);

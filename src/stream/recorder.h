@@ -28,7 +28,8 @@ struct recorder_context {
  * recorded as an event of source self (once per text) and the part goes on with the next tick. */
 struct recorder_part {
 	const char *name;
-	/* A part that cannot open is named on stderr and in the recording; the rest goes on. */
+	/* A part that cannot open is named on stderr and in the recording; the rest goes on, and
+	 * it is tried again every 60 ticks. */
 	int (*open)(void **ret_state, const struct recorder_context *context, struct err *err);
 	/* A new segment begins: write what makes it readable alone (META, keys, dictionaries). */
 	int (*begin_segment)(void *state, const struct store_clock *clock, struct store_writer *w,

@@ -1,4 +1,5 @@
 #include <dirent.h>
+#include <signal.h>
 
 #include "frame_wire.h"
 #include "rec_cpu.h"
@@ -257,29 +258,57 @@ static const struct recorder_part fake = { "fake", fake_open, fake_begin, fake_t
 					   NULL,   NULL,      fake_end,   fake_close };
 static const struct recorder_part broken = { .name = "broken", .open = broken_open };
 
+/* Opens at the second try. */
+static struct fake_part late_seen;
+static unsigned late_tries;
+
+static int late_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	if (!late_tries++)
+		return err_set(err, -EAGAIN, "late: not yet");
+	*ret_state = &late_seen;
+	return 0;
+}
+
+static const struct recorder_part late = { "late", late_open, fake_begin, fake_tick, NULL,
+					   NULL,   NULL,      fake_end,   fake_close };
+
 static int note_ids(void *arg, const struct rec_event *event)
 {
 	unsigned *bits = arg;
 
 	if (strcmp(event->id, "recorder-part-missing") == 0)
 		*bits += strcmp(event->text,
-				"broken cannot be recorded: no such thing on this host") == 0;
+				"cannot be recorded: broken: no such thing on this host "
+				"(tried again every 1 s)") == 0;
+	if (strcmp(event->id, "recorder-part-back") == 0)
+		*bits += 256 * (strcmp(event->text, "late is recorded from now on") == 0);
+	if (strcmp(event->id, "recorder-part-missing") == 0 && strstr(event->text, "late"))
+		*bits += 4096;
 	if (strcmp(event->id, "recorder-part-trouble") == 0)
 		*bits += 16 * (strcmp(event->text, "fake: trouble of a part") == 0);
 	return 0;
 }
 
+static void end_when_late_ticked(void *arg, bool first)
+{
+	if (late_seen.ticked >= 40)
+		raise(SIGTERM);
+}
+
 TEST(parts_that_fail_are_named_and_the_rest_goes_on)
 {
 	AUTO_FIXTURE struct fixture f = fixture_new();
-	const struct recorder_use parts[] = { { .part = &broken }, { .part = &fake } };
+	const struct recorder_use parts[] = { { .part = &broken },
+					      { .part = &fake },
+					      { .part = &late } };
 	struct recorder_options options = { .store_dir = f.dir,
 					    .root = &f.fake.root,
 					    .parts = parts,
-					    .n_parts = 2,
+					    .n_parts = 3,
 					    .store = { .segment_ns = NS_PER_S / 2 },
-					    .interval_ns = NS_PER_S / 10,
-					    .duration_ns = NS_PER_S };
+					    .interval_ns = NS_PER_S / 50,
+					    .alive = end_when_late_ticked };
 	struct stream *s;
 	struct err err;
 	unsigned bits = 0;
@@ -291,7 +320,13 @@ TEST(parts_that_fail_are_named_and_the_rest_goes_on)
 	CHECK_EQ(seen.closed, 1);
 	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
 	CHECK_EQ(stream_each_event(s, 0, UINT64_MAX, note_ids, &bits, &err), 0);
-	CHECK_EQ(bits, 17); /* each said once */
+	CHECK_EQ(bits & 0xff, 16 + 1); /* each said once */
+	CHECK_EQ(bits >> 8 & 0xf, 1);
+	CHECK_EQ(bits >> 12, 1);
+	CHECK_EQ(late_tries, 2);
+	CHECK(late_seen.begun >= 2); /* in the middle of a segment, and with the next */
+	CHECK_EQ(late_seen.ended, late_seen.begun);
+	CHECK_EQ(late_seen.closed, 1);
 	stream_close(s);
 }
 
