@@ -1,4 +1,4 @@
-#include "record_events.h"
+#include "record_events_impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "cpu_weight.h"
 #include "episode.h"
 #include "kmsg.h"
 #include "kmsg_batch.h"
@@ -16,8 +15,6 @@
 #include "net_counters.h"
 #include "note_spool.h"
 #include "pattern.h"
-#include "proc_stat.h"
-#include "rec_cpu.h"
 #include "store_reader.h"
 #include "text.h"
 #include "timefmt.h"
@@ -27,53 +24,11 @@ enum {
 	EVENTS_RECORDS_A_TURN = 512, /* of the kernel log, before others get their turn */
 	EVENTS_LOOK_BACK_S = 180,    /* of the recording, for how far the ring was read */
 	EVENTS_FIND_EVERY = 60,      /* ticks between two searches for network devices */
-	EVENTS_WEIGHT_EVERY = 600,
-	EVENTS_MOST_CPUS = 4096,
 };
 
-#define EVENTS_STARVED_NS     NS_PER_S
-#define EVENTS_STEAL_PERCENT  25.0 /* of a core, over a second */
-#define EVENTS_PODS_RATIO     10.0
-#define EVENTS_MOST_BATCH     ((size_t)256 << 10)
-#define EVENTS_FLUSH_NS       (100 * NS_PER_MS)
-#define EVENTS_END_QUIET_NS   (10 * NS_PER_S)
-#define EVENTS_STEAL_QUIET_NS (60 * NS_PER_S)
-
-struct events_cpu {
-	uint64_t steal, total;
-	bool known;
-};
-
-struct events_state {
-	const struct root *root;
-	char store_dir[4096], boot_id[40];
-	struct kmsg_reader kmsg;
-	bool have_kmsg;
-	uint64_t skip_to_seq; /* records up to here are in the recording already */
-	uint64_t told_lost, told_overruns;
-	struct pattern_set *patterns;
-	struct episodes *episodes;
-	struct buf records, batch, text;
-	uint64_t n_records, flushed_ns;
-	bool emitted; /* an episode ended: how far the log is dealt with must be written */
-	bool matched; /* a line of the batch means something: to disk at once */
-	struct net_counters net;
-	struct xmit_timeout xmit;
-	struct kthread_wait kthreads;
-	struct tick net_tick, cpu_tick;
-	struct reread stat;
-	struct events_cpu cpus[EVENTS_MOST_CPUS];
-	uint64_t steal_told_ns;
-	double told_ratio;
-	uint64_t ticks;
-	unsigned shed;
-	/* for callbacks, during one call of the recorder */
-	struct store_writer *writer;
-	uint64_t now_ns;
-	struct err *err;
-	int failed;
-	char missing[400]; /* what this host does not offer, told once */
-};
+#define EVENTS_MOST_BATCH   ((size_t)256 << 10)
+#define EVENTS_FLUSH_NS     (100 * NS_PER_MS)
+#define EVENTS_END_QUIET_NS (10 * NS_PER_S)
 
 static void events_put(struct events_state *s, const struct rec_event *event)
 {
@@ -92,9 +47,9 @@ static void events_emit(void *arg, const struct rec_event *event, uint64_t order
 }
 
 /* An event of our own making, at this second. */
-static void events_tell(struct events_state *s, enum event_source source,
-			enum event_severity severity, const char *id, const char *text,
-			const struct rec_event_field *fields, size_t n_fields)
+void events_tell(struct events_state *s, enum event_source source, enum event_severity severity,
+		 const char *id, const char *text, const struct rec_event_field *fields,
+		 size_t n_fields)
 {
 	struct rec_event event = {
 		.time_ns = s->now_ns,
@@ -353,85 +308,6 @@ static void events_net_change(void *arg, const struct net_change *c)
 	}
 }
 
-static void events_starved(void *arg, const struct kthread *k)
-{
-	struct events_state *s = arg;
-	char text[120], pid[24], waited[24];
-	const char *slash = strrchr(k->comm, '/');
-	struct rec_event_field fields[] = { { "comm", k->comm },
-					    { "pid", pid },
-					    { "waited_ms", waited },
-					    { "cpu", slash ? slash + 1 : "" } };
-
-	snprintf(pid, sizeof(pid), "%" PRIu64, k->pid);
-	snprintf(waited, sizeof(waited), "%" PRIu64, k->starved_ns / NS_PER_MS);
-	snprintf(text, sizeof(text), "kernel thread %s waited %.1f s to run", k->comm,
-		 (double)k->starved_ns / 1e9);
-	events_tell(s, EVENT_SELF, EVENT_CRIT, "kthread-starved", text, fields,
-		    ARRAY_LEN(fields) - !slash);
-}
-
-static void events_steal(struct events_state *s)
-{
-	double most = 0;
-	uint64_t cpu = 0;
-
-	tick_clear(&s->cpu_tick);
-	if (s->stat.fd < 0 || reread_text(&s->stat, &s->text, NULL) < 0 ||
-	    proc_stat_parse(buf_str(&s->text), &s->cpu_tick, NULL) < 0)
-		return;
-	for (size_t i = 0; i < s->cpu_tick.rows[REC_CPU].len; i++) {
-		const struct rec_cpu *c = TICK_ROW(&s->cpu_tick, REC_CPU, rec_cpu, i);
-		if (c->cpu >= EVENTS_MOST_CPUS)
-			continue;
-		struct events_cpu *was = &s->cpus[c->cpu];
-		uint64_t total = c->usr + c->nice + c->sys + c->idle + c->iowait + c->irq +
-				 c->softirq + c->steal;
-		if (was->known && total > was->total && c->steal > was->steal) {
-			double share = 100.0 * (double)(c->steal - was->steal) /
-				       (double)(total - was->total);
-			if (share > most) {
-				most = share;
-				cpu = c->cpu;
-			}
-		}
-		*was = (struct events_cpu){ c->steal, total, true };
-	}
-	if (most < EVENTS_STEAL_PERCENT || s->now_ns < s->steal_told_ns + EVENTS_STEAL_QUIET_NS)
-		return;
-	s->steal_told_ns = s->now_ns;
-	char text[120], number[24], percent[24];
-	struct rec_event_field fields[] = { { "cpu", number }, { "steal_percent", percent } };
-	snprintf(number, sizeof(number), "%" PRIu64, cpu);
-	snprintf(percent, sizeof(percent), "%.1f", most);
-	snprintf(text, sizeof(text), "the hypervisor took %.0f %% of core %s", most, number);
-	events_tell(s, EVENT_SELF, EVENT_WARN, "cpu-steal", text, fields, ARRAY_LEN(fields));
-}
-
-static void events_weights(struct events_state *s)
-{
-	struct cpu_weight w;
-	char text[160], ratio[24], pods[24], rest[24];
-
-	if (!cpu_weight_read(s->root, &w) || w.ratio < EVENTS_PODS_RATIO ||
-	    w.ratio == s->told_ratio)
-		return;
-	s->told_ratio = w.ratio;
-	struct rec_event_field fields[] = { { "ratio", ratio },
-					    { "kubepods", pods },
-					    { "system_slice", rest },
-					    { "kubepods_file", w.pods_path },
-					    { "system_slice_file", w.rest_path } };
-	snprintf(ratio, sizeof(ratio), "%.1f", w.ratio);
-	snprintf(pods, sizeof(pods), "%" PRIu64, w.pods);
-	snprintf(rest, sizeof(rest), "%" PRIu64, w.rest);
-	snprintf(text, sizeof(text),
-		 "pods weigh %s times as much as all system services: %s against %s", ratio, pods,
-		 rest);
-	events_tell(s, EVENT_CGROUP, EVENT_WARN, "kubepods-weight", text, fields,
-		    ARRAY_LEN(fields));
-}
-
 static int events_take_note(void *arg, const struct rec_event *event)
 {
 	struct events_state *s = arg;
@@ -460,6 +336,7 @@ static void events_network(struct events_state *s)
 	uint64_t hits = xmit_timeout_read(&s->xmit);
 
 	if (s->ticks % EVENTS_FIND_EVERY == EVENTS_FIND_EVERY - 1) {
+		(void)kthread_wait_search(&s->kthreads, NULL);
 		net_counters_close(&s->net);
 		(void)net_counters_open(&s->net, s->root, NULL);
 	}
@@ -485,6 +362,7 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	s->err = err;
 	s->failed = 0;
 	s->now_ns = clock->real_ns;
+	s->now_mono_ns = clock->mono_ns;
 	if (*s->missing) {
 		events_tell(s, EVENT_SELF, EVENT_INFO, "events-partial", s->missing, NULL, 0);
 		s->missing[0] = '\0';
@@ -505,11 +383,8 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	events_tell_losses(s);
 	if (s->shed < 2) {
 		events_network(s);
-		kthread_wait_read(&s->kthreads, &s->text, EVENTS_STARVED_NS, events_starved, s);
-		events_steal(s);
+		events_starvation(s);
 	}
-	if (s->ticks % EVENTS_WEIGHT_EVERY == 0)
-		events_weights(s);
 	if (*s->store_dir)
 		(void)note_spool_each(s->store_dir, true, events_take_note, s, NULL);
 	s->ticks++;

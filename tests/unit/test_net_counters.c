@@ -128,7 +128,8 @@ TEST(statistics_that_tell_of_trouble)
 
 static void note_starved(void *arg, const struct kthread *k)
 {
-	*(uint64_t *)arg += k->starved_ns;
+	(void)k;
+	++*(unsigned *)arg;
 }
 
 TEST(a_thread_that_waits_a_second_without_running_is_starved)
@@ -136,24 +137,58 @@ TEST(a_thread_that_waits_a_second_without_running_is_starved)
 	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
 	AUTO_BUF struct buf text = { 0 };
 	struct kthread_wait k;
-	uint64_t starved = 0;
-	fake_root_put(&fake, "proc/13/comm", "ksoftirqd/0\n");
-	fake_root_put(&fake, "proc/13/stat", "13 (ksoftirqd/0) R 2 0 0\n");
-	fake_root_put(&fake, "proc/13/schedstat", "100 1000 3\n");
-	fake_root_put(&fake, "proc/14/comm", "ksoftirqd/1\n"); /* only called so */
-	fake_root_put(&fake, "proc/14/stat", "14 (ksoftirqd/1) R 1 0 0\n");
-	fake_root_put(&fake, "proc/14/schedstat", "100 1000 3\n");
+	unsigned starved = 0;
+
+	fake_root_put(&fake, "proc/2/task/2/children", "17 18 ");
+	fake_root_put(&fake, "proc/17/comm", "ksoftirqd/0\n");
+	fake_root_put(&fake, "proc/17/schedstat", "100 1000 5\n");
+	fake_root_put(&fake, "proc/18/comm", "kcompactd0\n");
+	fake_root_put(&fake, "proc/18/schedstat", "100 1000 5\n");
 	CHECK_EQ(kthread_wait_open(&k, &fake.root, NULL), 0);
-	CHECK_EQ(k.list.len, 1);
-	kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
-	fake_root_put(&fake, "proc/13/schedstat", "100 600001000 3\n");
+	CHECK_EQ(k.list.len, 2);
+	CHECK(k.list.items[0]->matters && !k.list.items[1]->matters);
+	for (unsigned i = 0; i < KTHREAD_TURNS; i++)
+		kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
+	CHECK_EQ(starved, 0);
+	/* many short waits that add up are no starvation */
+	fake_root_put(&fake, "proc/17/schedstat", "200 3000001000 105\n");
 	kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
 	CHECK_EQ(starved, 0);
-	fake_root_put(&fake, "proc/13/schedstat", "100 1200001000 3\n");
+	/* one long one is, told once */
+	fake_root_put(&fake, "proc/17/schedstat", "300 4500001000 106\n");
 	kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
-	CHECK_EQ(starved, 1200000000);
+	CHECK_EQ(starved, 1);
+	CHECK_EQ(k.list.items[0]->starved_ns, 1500000000);
 	kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
-	CHECK_EQ(starved, 1200000000); /* told once */
+	CHECK_EQ(starved, 1);
+	/* any other thread, within its turn */
+	fake_root_put(&fake, "proc/18/schedstat", "300 2000001000 6\n");
+	for (unsigned i = 0; i < KTHREAD_TURNS; i++)
+		kthread_wait_read(&k, &text, 1000000000, note_starved, &starved);
+	CHECK_EQ(starved, 2);
+	/* threads come and go */
+	fake_root_put(&fake, "proc/2/task/2/children", "17 19 ");
+	fake_root_put(&fake, "proc/19/comm", "kworker/0:1\n");
+	fake_root_put(&fake, "proc/19/schedstat", "1 1 1\n");
+	CHECK_EQ(kthread_wait_search(&k, NULL), 0);
+	CHECK_EQ(k.list.len, 2);
+	CHECK_EQ(k.list.items[0]->pid, 17);
+	CHECK_EQ(k.list.items[1]->pid, 19);
+	kthread_wait_close(&k);
+}
+
+TEST(kernel_threads_are_kthreadds_children)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	struct kthread_wait k;
+
+	fake_root_put(&fake, "proc/13/comm", "ksoftirqd/0\n");
+	fake_root_put(&fake, "proc/13/stat", "13 (ksoftirqd/0) R 2 0 0\n");
+	fake_root_put(&fake, "proc/14/comm", "ksoftirqd/1\n"); /* only called so */
+	fake_root_put(&fake, "proc/14/stat", "14 (ksoftirqd/1) R 1 0 0\n");
+	CHECK_EQ(kthread_wait_open(&k, &fake.root, NULL), 0);
+	CHECK_EQ(k.list.len, 1);
+	CHECK_EQ(k.list.items[0]->pid, 13);
 	kthread_wait_close(&k);
 }
 
