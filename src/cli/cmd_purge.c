@@ -1,15 +1,19 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "buf.h"
 #include "commands.h"
 #include "envelope.h"
 #include "json.h"
+#include "note_spool.h"
 #include "offer.h"
 #include "purge.h"
 #include "root.h"
+#include "timefmt.h"
 #include "view_purge.h"
 
 enum { PURGE_BAR = 30 };
@@ -70,6 +74,37 @@ static int purge_print(struct invocation *in, const struct root *root,
 	return STATUS_OK;
 }
 
+/* A recording of this host shows it beside what it did; zscope_purges_total counts it. */
+static void purge_note(struct invocation *in, const struct purge_options *o,
+		       const struct purge_result *result)
+{
+	const char *store = in->common.store ? in->common.store : STORE_DEFAULT;
+	uint64_t released =
+		result->before.dying - MIN_OF(result->before.dying, result->after.dying);
+	char number[24], text[200];
+	struct rec_event_field fields[] = { { "released", number },
+					    { "method", purge_method_name(o->method) },
+					    { "below", o->below ? o->below : "/" } };
+	struct rec_event event = {
+		.time_ns = clock_real_ns(),
+		.source = EVENT_CGROUP,
+		.count = 1,
+		.id = "purge",
+		.text = text,
+		.fields = fields,
+		.n_fields = ARRAY_LEN(fields),
+	};
+	struct err err = { 0 };
+
+	if (!result->applied || access(store, W_OK) < 0)
+		return;
+	event.end_ns = event.time_ns;
+	snprintf(number, sizeof(number), "%" PRIu64, released);
+	snprintf(text, sizeof(text), "zscope purge released %s zombie memory cgroups", number);
+	if (note_spool_put(store, &event, &err) < 0)
+		fprintf(stderr, "zscope: the recording does not show it: %s\n", err.text);
+}
+
 static int purge_main(struct invocation *in, struct err *err)
 {
 	const struct purge_cli *cli = in->options;
@@ -104,7 +139,10 @@ static int purge_main(struct invocation *in, struct err *err)
 			err, -EPERM,
 			"reclaim works below a named cgroup: give --below PATH (or --whole-host)");
 	r = purge_run(&root, &offer, &o, &result, &unknowns, err);
-	return r < 0 ? r : purge_print(in, &root, &o, &result, &unknowns);
+	if (r < 0)
+		return r;
+	purge_note(in, &o, &result);
+	return purge_print(in, &root, &o, &result, &unknowns);
 }
 
 const struct command cmd_purge = {
@@ -124,11 +162,12 @@ const struct command cmd_purge = {
 		"file or "
 		"its holder, an unreaped process and its parent, the holder of a cgroup namespace. "
 		"The root's force_empty and drop_caches are never used unless --whole-host is "
-		"given.",
+		"given.\n\n"
+		"What was applied is noted in the recording of --store, where there is one.",
 	.examples = "zscope purge\n"
 		    "zscope purge --below /docker --apply\n"
 		    "zscope purge --method reclaim --below /system.slice --apply\n",
-	.common = COMMON_JSON,
+	.common = COMMON_JSON | COMMON_STORE,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct purge_cli),

@@ -169,9 +169,9 @@ void totals_feed_event(struct totals *t, const struct rec_event *event)
 		feed_restart(t, event);
 	else if (strcmp(event->id, "container-start") == 0)
 		t->containers += event->count ? event->count : 1;
-	else if (strcmp(event->id, "kmsg-gap") == 0)
+	else if (strcmp(event->id, "kmsg-lost") == 0)
 		t->kmsg_gaps++;
-	else if (strcmp(event->id, "lost-samples") == 0)
+	else if (strcmp(event->id, "profile-lost-samples") == 0)
 		t->lost_samples += field_number(event, "lost", event->count);
 	else if (strcmp(event->id, "purge") == 0) {
 		t->purges++;

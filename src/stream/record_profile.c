@@ -1,6 +1,7 @@
 #include "record_profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -357,6 +358,35 @@ static void tell_missing(struct profiler *p, const struct profile_cpu_second *ro
 	(void)recorder_put_event(w, &event, NULL);
 }
 
+/* The kernel's rings were full: what the profile lacks, in one event a second. */
+static void tell_lost(struct profiler *p, uint64_t second, struct store_writer *w)
+{
+	char lost[24], text[120];
+	struct rec_event_field fields[] = { { "lost", lost } };
+	uint64_t sum = 0;
+
+	vec_foreach (&p->rows.list, row)
+		sum += row->lost;
+	if (!sum)
+		return;
+	snprintf(lost, sizeof(lost), "%" PRIu64, sum);
+	snprintf(text, sizeof(text), "%s profile samples were lost: the kernel's rings were full",
+		 lost);
+	struct rec_event event = {
+		.time_ns = second * NS_PER_S,
+		.end_ns = (second + 1) * NS_PER_S,
+		.source = EVENT_SELF,
+		.severity = EVENT_WARN,
+		.trusted = true,
+		.count = 1,
+		.id = "profile-lost-samples",
+		.text = text,
+		.fields = fields,
+		.n_fields = ARRAY_LEN(fields),
+	};
+	(void)recorder_put_event(w, &event, NULL);
+}
+
 static void footer_rows(struct profiler *p)
 {
 	for (size_t i = 0; i < p->rows.list.len; i++) {
@@ -388,6 +418,7 @@ static int write_second(struct profiler *p, uint64_t second, struct store_writer
 	footer_rows(p);
 	vec_foreach (&p->rows.list, row)
 		tell_missing(p, row, w);
+	tell_lost(p, second, w);
 	buf_clear(&p->payload);
 	if (profile_encode_dictionary(&p->encoder, d, d->samples.items, d->samples.len,
 				      &p->payload))

@@ -228,7 +228,8 @@ static const char *refusal(const struct http_server *s, struct MHD_Connection *c
 	if (!http_origin_allowed(header(connection, "Origin"), host))
 		return "requests of other origins are refused";
 	/* a link from a ticket may open the page, nothing else */
-	if (site && strcmp(site, "cross-site") == 0 && strcmp(x->query.path, "/") != 0)
+	if (site && strcmp(site, "cross-site") == 0 && strcmp(x->query.path, "/") != 0 &&
+	    strcmp(x->query.path, "/runbook") != 0)
 		return "requests of other sites are refused";
 	return NULL;
 }

@@ -20,9 +20,13 @@ promtool check rules "$source/dist/prometheus/zombiescope.rules.yml" >"$work/out
 check "promtool check rules" 0 $?
 promtool test rules "$source/dist/prometheus/zombiescope.test.yml" >"$work/out" 2>&1 || cat "$work/out"
 check "promtool test rules" 0 "$(promtool test rules "$source/dist/prometheus/zombiescope.test.yml" >/dev/null 2>&1; echo $?)"
-for anchor in $(sed -n 's/.*runbook_url: docs\/RUNBOOKS.md#//p' "$source/dist/prometheus/zombiescope.rules.yml"); do
-	grep -qi "^## $anchor\$" "$source/docs/RUNBOOKS.md" && got=yes || got=no
-	check "runbook $anchor" yes $got
+# the events that counters count are events that something writes
+for id in $(grep -oE 'event->id, "[a-z-]+"' "$source/src/model/totals.c" | grep -oE '[a-z]+(-[a-z]+)*"' | tr -d '"'); do
+	case $id in
+	container-*) grep -q "\"${id#container-}\"" "$source/src/rec/rec_units.c" && got=yes || got=no ;;
+	*) grep -qrE "\"$id\"|	$id	" "$source/src/stream" "$source/src/source" "$source/src/cli" && got=yes || got=no ;;
+	esac
+	check "something writes the event $id" yes $got
 done
 
 # a recording that grows, with the incident 12 s from now
@@ -57,6 +61,15 @@ check "zero series before the first reset" yes "$(grep -q '^zscope_net_resets_to
 check "textfile" 0 "$(promtool check metrics <"$work/zscope.prom" >/dev/null 2>&1; echo $?)"
 check "textfile: nothing else is left" 1 "$(ls "$work" | grep -c 'zscope.prom')"
 
+# every alert, and every rule of zscope why, has its section in the runbook that is served
+curl -s "${url}runbook" >"$work/runbook"
+anchors=$(sed -n 's/.*runbook_url: .*#\(.*\)"/\1/p' "$source/dist/prometheus/zombiescope.rules.yml" && sed -n 's/.*\.doc = "\(.*\)",/\1/p' "$source/src/analyze/rules.c")
+check "alerts and rules name runbook sections" yes "$([ "$(wc -w <<<"$anchors")" -ge 25 ] && echo yes)"
+for anchor in $anchors; do
+	grep -q "id=\"$anchor\"" "$work/runbook" && got=yes || got=no
+	check "runbook $anchor" yes $got
+done
+
 # the staged incident fires
 for alert in ZscopeNetReset ZscopeCoreSaturated; do
 	got=
@@ -68,6 +81,7 @@ for alert in ZscopeNetReset ZscopeCoreSaturated; do
 	check "a real Prometheus fires $alert" $alert "$got"
 done
 check "it names core 5" 5 "$(query 'ALERTS{alertname="ZscopeCoreSaturated",alertstate="firing"}' | jq -r '.data.result[0].metric.cpu')"
+check "its runbook is this server's" "http://$target/runbook#zscopenetreset" "$(curl -s "http://127.0.0.1:$port/api/v1/alerts" | jq -r '[.data.alerts[] | select(.labels.alertname == "ZscopeNetReset")][0].annotations.runbook_url')"
 check "it names the NIC and the cause" "eth0 netdev-watchdog" "$(query 'ALERTS{alertname="ZscopeNetReset",alertstate="firing"}' | jq -r '.data.result[0].metric | .device + " " + .reason')"
 
 # every query of the dashboard and its annotations runs; those without data need what this recording does not have

@@ -51,6 +51,7 @@ for origin in http://evil.example null "http://localhost.evil.example:$port" "ht
 done
 check "our own Origin is served" 200 "$(status -H "Origin: http://127.0.0.1:$port" "${url}api/v1/status")"
 check "another site's fetch is refused" 403 "$(status -H 'Sec-Fetch-Site: cross-site' "${url}api/v1/status")"
+check "a link from an alert opens the runbook" 200 "$(status -H 'Sec-Fetch-Site: cross-site' "${url}runbook")"
 check "a link from a ticket opens the page" 200 "$(status -H 'Sec-Fetch-Site: cross-site' "$url")"
 
 # headers

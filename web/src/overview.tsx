@@ -73,6 +73,7 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
       {plan.length > 0 && (
         <details class="plan" open>
           <summary>What to do</summary>
+          {!inside && <p><a href={"/runbook#" + (verdict?.id ?? "")}>The runbook on {verdict?.id ?? "this"}</a></p>}
           <ol>
             {plan.map((p) => (
               <li>

@@ -11,14 +11,29 @@ import { Charts, EventTable, isReset, Verdict } from "./overview";
 import { proofsOf, ResetCard } from "./resets";
 import { useAppState } from "./state";
 import { clock, count, span, stamp } from "./time";
-import type { Events, Flame, Heat, Matrix, Overview, Resets, Status, Unknown, Why, Zombies } from "./types";
-import { EvidenceList, Legend, Unknowns, useTheme } from "./ui";
+import type { EventRow, Events, Flame, Heat, Matrix, Overview, Resets, Status, Unknown, Why, Zombies } from "./types";
+import { Legend, Unknowns, useTheme } from "./ui";
 import { ZombiesBody } from "./zombies";
 
-interface About { from_ns: number; to_ns: number; focus_from_ns: number; focus_to_ns: number; cpu?: number; all_cores?: boolean; made_ns: number; notes?: string; validation?: { what: string; before?: unknown; after?: unknown; ok?: boolean; source?: string }[] }
+interface About { from_ns: number; to_ns: number; focus_from_ns: number; focus_to_ns: number; cpu?: number; all_cores?: boolean; made_ns: number; }
 
 function Part(props: { title: string; note?: string; children: JSX.Element | (JSX.Element | null)[] }): JSX.Element {
   return <section class="panel part"><h2>{props.title} {props.note && <span class="dim">{props.note}</span>}</h2>{props.children}</section>;
+}
+
+// What `zscope validate` found and left in the recording; the last one counts.
+function Validation(props: { events: EventRow[] }): JSX.Element {
+  const done = props.events.filter((e) => e.id.startsWith("validat") && !e.injected);
+  const last = done[done.length - 1];
+  if (!last) return <Part title="Validation"><p class="dim">Not validated: nobody compared before and after a fix in this window. <code>zscope validate</code> does, and a new report shows it.</p></Part>;
+  return (
+    <Part title="Validation" note={stamp(last.time_ns / 1e9)}>
+      <div>
+        <p><b class={"sev " + last.severity}>{last.text}</b></p>
+        <dl class="fields">{Object.entries(last.fields ?? {}).map(([k, v]) => <><dt>{k.replaceAll("_", " ")}</dt><dd>{v}</dd></>)}</dl>
+      </div>
+    </Part>
+  );
 }
 
 function FlamePart(props: { data: Flame }): JSX.Element {
@@ -39,7 +54,7 @@ export function Report(): JSX.Element {
   const focus = { ...state, s0: about.focus_from_ns / 1e9, s1: about.focus_to_ns / 1e9, cpu: about.cpu };
   const list = events.data?.events ?? [];
   const resets = list.filter(isReset);
-  const unknown: Unknown[] = [status.data?.unknown, overview.data?.unknown, cores.data?.unknown, heat.data?.unknown, flame.data?.unknown, zombies.data?.unknown].flatMap((u) => u ?? []);
+  const unknown: Unknown[] = [status.data?.unknown, overview.data?.unknown, cores.data?.unknown, heat.data?.unknown, flame.data?.unknown, zombies.data?.unknown, why.data?.unknown].flatMap((u) => u ?? []);
   return (
     <div class="report">
       <header class="report-head">
@@ -49,9 +64,7 @@ export function Report(): JSX.Element {
       </header>
       <main>
         <Verdict why={why} events={list} />
-        {about.validation?.length ? (
-          <Part title="Validation"><EvidenceList list={about.validation.map((v) => ({ what: v.what, value: `${String(v.before ?? "–")} → ${String(v.after ?? "–")}${v.ok === undefined ? "" : v.ok ? ", cured" : ", not cured"}`, source: v.source ?? "" }))} /></Part>
-        ) : null}
+        <Validation events={list} />
         {resets.length ? <Part title="Network resets" note={String(resets.length)}><div>{resets.slice(-20).reverse().map((e) => <ResetCard e={e} proof={proofs.get(e.event)?.queue_proof} on={false} linked={false} />)}</div></Part> : null}
         {overview.data ? <Part title="Timeline" note={span(w.to - w.from)}><Charts data={overview.data} window={w} state={focus} /></Part> : null}
         {cores.data ? <Part title="Every core, every second" note={about.cpu !== undefined ? `core ${about.cpu} is marked` : ""}><Legend low="0 %" high="100 %" theme={theme} /><CoreMap data={cores.data} window={w} state={focus} /></Part> : null}
