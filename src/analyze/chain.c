@@ -13,6 +13,9 @@ enum { CHAIN_MOST_FINDINGS = 512 };
 /* A root above which something could not be looked at is at most this sure, below every complete
  * explanation. */
 static const double confidence_incomplete = 0.50;
+/* A root that is no cause by itself, a symptom whose cause was looked for and not found, is at most
+ * this sure: somebody must have caused it. */
+static const double confidence_symptom = 0.75;
 /* An explanation that covers one finding alone keeps this part of its confidence; each further one
  * halves the rest. */
 static const double confidence_alone = 0.80;
@@ -112,8 +115,9 @@ static int explanation_fill(const struct findings *all, const struct chains *c,
 	while (n--)
 		if (!vec_push(&e->findings, path[n]) || !vec_push(&e->joins, links[n]))
 			return -ENOMEM;
+	/* What is only loosely tied to the root must not make it surer. */
 	for (size_t i = 0; i < all->list.len; i++)
-		e->explained += r->sure[i] > 0;
+		e->explained += r->sure[i] > 0 && r->sure[i] >= r->sure[end];
 	return 0;
 }
 
@@ -130,6 +134,8 @@ static double explanation_confidence(const struct facts *facts, const struct fin
 	if (e->explained == 1)
 		rest = 1 - confidence_alone;
 	sure *= 1 - rest;
+	if (root->role != ROLE_CAUSE)
+		sure = MIN_OF(sure, confidence_symptom);
 	e->search_incomplete = chains_search_incomplete(facts, root->rule);
 	return e->search_incomplete ? MIN_OF(sure, confidence_incomplete) : sure;
 }

@@ -160,6 +160,141 @@ TEST(less_knowledge_never_makes_surer)
 	}
 }
 
+/* Row number `skip` of all rows of all sources, counted through, is taken out. Returns how many
+ * rows there are. */
+static size_t remove_row(struct facts *f, size_t skip)
+{
+	size_t at = 0;
+#define REMOVE_FROM(list)                                                  \
+	do {                                                               \
+		size_t len = f->list.len;                                  \
+		if (skip >= at && skip < at + len) {                       \
+			size_t i = skip - at;                              \
+			memmove(&f->list.items[i], &f->list.items[i + 1],  \
+				(len - i - 1) * sizeof(f->list.items[0])); \
+			f->list.len--;                                     \
+		}                                                          \
+		at += len;                                                 \
+	} while (0)
+	REMOVE_FROM(cores);
+	REMOVE_FROM(walkers);
+	REMOVE_FROM(owners);
+	REMOVE_FROM(churn);
+	REMOVE_FROM(units);
+	REMOVE_FROM(containers);
+	REMOVE_FROM(resets);
+	REMOVE_FROM(quotas);
+	REMOVE_FROM(ooms);
+#undef REMOVE_FROM
+	return at;
+}
+
+static struct facts busy_sick_host(void)
+{
+	struct facts f = sick_host();
+
+	(void)vec_push(&f.units, (struct fact_unit){ .unit = "other.service",
+						     .crash_loop = true,
+						     .restarts = 900,
+						     .restarts_per_hour = 40,
+						     .fits = -1,
+						     .first_seen_ns = SICK_NOW - 86400 * SICK_S,
+						     .last_seen_ns = SICK_NOW });
+	(void)vec_push(&f.owners, (struct fact_owner){ .owner = "other.service",
+						       .unit = "other.service",
+						       .count = 300 });
+	(void)vec_push(&f.walkers, (struct fact_walker){ .pid = 12,
+							 .comm = "cadvisor",
+							 .function = "memcg_stat_show",
+							 .cpu = 2,
+							 .share = 40,
+							 .samples = 90,
+							 .from_ns = SICK_NOW - 9 * SICK_S,
+							 .to_ns = SICK_NOW });
+	(void)vec_push(&f.quotas, (struct fact_quota){ .cgroup = "/pod",
+						       .throttled_percent = 60,
+						       .reclaim_correlation = NAN });
+	(void)vec_push(&f.ooms, (struct fact_oom){ .victim = "java",
+						   .time_ns = SICK_NOW - 3 * SICK_S,
+						   .trusted = true });
+	return f;
+}
+
+/* Two rows at a time, whatever they are: never somebody else with more confidence. */
+TEST(fewer_rows_never_make_surer)
+{
+	AUTO_FACTS struct facts whole_facts = busy_sick_host();
+	AUTO_DIAGNOSIS struct diagnosis whole = { 0 };
+
+	CHECK_EQ(diagnosis_make(&whole_facts, NULL, &whole, NULL), 0);
+	CHECK_STR(whole.culprit_name, "ecs.service");
+	size_t rows = remove_row(&whole_facts, SIZE_MAX);
+	CHECK_EQ(rows, 13);
+	for (size_t a = 0; a < rows; a++) {
+		for (size_t b = 0; b < rows; b++) {
+			AUTO_FACTS struct facts f = busy_sick_host();
+			AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+			remove_row(&f, a);
+			remove_row(&f, b);
+			CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+			if (!d.healthy && strcmp(d.culprit_name, whole.culprit_name) != 0)
+				CHECK(d.confidence <= whole.confidence);
+		}
+	}
+}
+
+/* The order in which sources were read says nothing. */
+TEST(shuffled_rows_give_the_same_verdict)
+{
+	AUTO_FACTS struct facts f = busy_sick_host();
+	AUTO_DIAGNOSIS struct diagnosis whole = { 0 };
+	unsigned seed = 7;
+
+	CHECK_EQ(diagnosis_make(&f, NULL, &whole, NULL), 0);
+	for (unsigned turn = 0; turn < 50; turn++) {
+		AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+#define SWAP_IN(list)                                                                       \
+	do {                                                                                \
+		if (f.list.len > 1) {                                                       \
+			size_t i = (seed = seed * 1103515245 + 12345) / 65536 % f.list.len; \
+			__typeof__(f.list.items[0]) first = f.list.items[0];                \
+			f.list.items[0] = f.list.items[i];                                  \
+			f.list.items[i] = first;                                            \
+		}                                                                           \
+	} while (0)
+		SWAP_IN(units);
+		SWAP_IN(owners);
+		SWAP_IN(walkers);
+#undef SWAP_IN
+		CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+		CHECK_STR(d.id, whole.id);
+		CHECK_STR(d.culprit_name, whole.culprit_name);
+		CHECK_NEAR(d.confidence, whole.confidence, 1e-9);
+	}
+}
+
+/* A unit that loops is not blamed for the cgroups of containers that somebody else recreates. */
+TEST(anothers_containers_are_not_the_units)
+{
+	AUTO_FACTS struct facts f = sick_host();
+	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+
+	f.churn.items[0].unit = NULL;
+	(void)vec_push(&f.units, (struct fact_unit){ .unit = "other.service",
+						     .crash_loop = true,
+						     .restarts = 900,
+						     .restarts_per_hour = 400,
+						     .fits = -1,
+						     .first_seen_ns = SICK_NOW - 86400 * SICK_S,
+						     .last_seen_ns = SICK_NOW });
+	CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+	vec_foreach (&d.chains.joins, j) {
+		const struct place *p = &d.findings.list.items[j->cause].place;
+		CHECK(!p->unit || strcmp(p->unit, "other.service") != 0);
+	}
+	CHECK_STR(d.culprit_name, "ecs.service");
+}
+
 TEST(removing_one_source_keeps_the_culprit_or_says_less)
 {
 	static const uint32_t removed[] = { FACT_PROFILE,    FACT_CENSUS, FACT_CHURN,
