@@ -81,29 +81,29 @@ static void verdict_window(struct api *api, struct api_window *w)
 		w->from_ns = w->to_ns - before_ns - after_ns;
 }
 
-/* As `zscope why --from --to` on the recording. */
-static int diagnose(struct api *api, const struct api_window *w, struct diagnosis *ret,
-		    struct err *err)
+/* As `zscope why --from --to` on the recording. The diagnosis points into the facts. */
+static int diagnose(struct api *api, const struct api_window *w, struct collected *facts,
+		    struct diagnosis *ret, struct err *err)
 {
-	AUTO_COLLECTED struct collected c = { 0 };
 	struct collect_window cw = { .from_ns = w->from_ns, .to_ns = w->to_ns };
 	int r = api_stream(api, &cw.stream, err);
 
 	if (r < 0)
 		return r;
-	r = collect_facts(&cw, &c, err);
+	r = collect_facts(&cw, facts, err);
 	api_stream_close(api, cw.stream);
 	if (r >= 0)
-		r = diagnosis_make(&c.facts, NULL, ret, err);
+		r = diagnosis_make(&facts->facts, NULL, ret, err);
 	if (r < 0)
 		return r;
-	vec_foreach (&c.unknown.list, u)
+	vec_foreach (&facts->unknown.list, u)
 		unknowns_add(&ret->unknown, u->what, "%s", u->why);
 	return 0;
 }
 
 int api_why(struct api *api, const struct http_request *q, struct http_answer *a, struct err *err)
 {
+	AUTO_COLLECTED struct collected facts = { 0 };
 	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
 	struct api_window w;
 	struct json j;
@@ -113,7 +113,7 @@ int api_why(struct api *api, const struct http_request *q, struct http_answer *a
 		return r;
 	if (!http_query_get(q->query, "from"))
 		verdict_window(api, &w);
-	r = diagnose(api, &w, &d, err);
+	r = diagnose(api, &w, &facts, &d, err);
 	if (r < 0)
 		return r;
 	api_begin(api, &j, &a->body, "why");

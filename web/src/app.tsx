@@ -65,6 +65,8 @@ export function App(): JSX.Element {
   const events = useMemo(() => eventsLoaded.data?.events ?? [], [eventsLoaded.data]);
 
   useEffect(() => { document.title = `${TITLES[state.view]} – ${status.data?.host ?? "zombiescope"}`; }, [state.view, status.data?.host]);
+  // on a narrow screen the row of views scrolls: the present one stays in sight
+  useEffect(() => { document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); }, [state.view]);
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       const target = e.target as HTMLElement;

@@ -15,7 +15,7 @@ function Row(props: { u: UnitRow }): JSX.Element {
       <td class="num">{u.restarts_per_hour === undefined ? "–" : count(Math.round(u.restarts_per_hour * 10) / 10)}</td>
       <td>{u.enabled ?? "–"}</td>
       <td>{u.fits === "no" ? <span class="sev warn">no</span> : (u.fits ?? "unknown")}</td>
-      <td class="num">{u.leaks === undefined ? "–" : text(u.leaks)}</td>
+      <td class="text">{u.leaks === undefined ? "–" : text(u.leaks)}</td>
       <td class="text">{u.why}{u.action ? <> <span class="dim">{u.action}</span></> : null}{u.evidence?.length ? <details><summary>evidence</summary><EvidenceList list={u.evidence} /></details> : null}</td>
     </tr>
   );
@@ -32,7 +32,7 @@ export function UnitsView(props: { version: number }): JSX.Element {
             {typeof data.shape === "string" && <p class="dim">This host looks like: {data.shape}</p>}
             {data.units.length ? (
               <div class="scroll" tabIndex={0} role="region" aria-label="table of units">
-                <table><thead><tr><th>unit</th><th>state</th><th class="num">restarts</th><th class="num">per hour</th><th>enabled</th><th>belongs here</th><th class="num">leaks</th><th>why</th></tr></thead>
+                <table><thead><tr><th>unit</th><th>state</th><th class="num">restarts</th><th class="num">per hour</th><th>enabled</th><th>belongs here</th><th>leaks</th><th>why</th></tr></thead>
                   <tbody>{data.units.map((u) => <Row u={u} />)}</tbody></table>
               </div>
             ) : <Empty title="No unit stands out">None crash-loops, failed, or is out of place in this recording.</Empty>}
