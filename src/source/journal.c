@@ -18,6 +18,7 @@ enum {
 
 #define ID_RESTART "MESSAGE_ID=5eb03494b6584870a536b337290809b3" /* v235 */
 #define ID_EXIT    "MESSAGE_ID=98e322203f7a4ed290d09fe03c09fe15" /* v240 */
+#define ID_FAILURE "MESSAGE_ID=d9b373ed55a64feb8242e02dbe79a49c" /* v240 */
 
 struct journal_unit {
 	const char *name;
@@ -26,10 +27,12 @@ struct journal_unit {
 	size_t n_times;
 	bool have_exit;
 	uint64_t exit_code, exit_status;
+	const char *result;
 };
 
 struct journal_scan {
 	sd_journal *j;
+	bool by_text;
 	struct rec_unit_set *set;
 	struct map_str by_unit; /* → 1 + index into units */
 	VEC(struct journal_unit) units;
@@ -39,6 +42,28 @@ bool journal_text_restart(const char *message)
 {
 	return strstr(message, "holdoff time over, scheduling restart") != NULL ||
 	       strstr(message, "Scheduled restart job, restart counter is at") != NULL;
+}
+
+static uint64_t journal_code(const char *word)
+{
+	return text_starts(word, "exited") ? 1 : text_starts(word, "killed") ? 2 : 3;
+}
+
+bool journal_text_exit(const char *message, uint64_t *ret_code, uint64_t *ret_status)
+{
+	const char *code = strstr(message, "ain process exited, code=");
+	const char *status = code ? strstr(code, "status=") : NULL;
+	uint64_t n;
+
+	if (!status)
+		return false;
+	code += strlen("ain process exited, code=");
+	status += strlen("status=");
+	if (text_take_u64(&status, &n) < 0)
+		return false;
+	*ret_code = journal_code(code);
+	*ret_status = n;
+	return true;
 }
 
 static int journal_compare(const void *a, const void *b)
@@ -114,18 +139,62 @@ static void journal_exit(struct journal_scan *s)
 	if (!u || u->have_exit || !journal_field(s->j, "EXIT_CODE", code, sizeof(code)) ||
 	    !journal_field(s->j, "EXIT_STATUS", status, sizeof(status)))
 		return;
-	u->exit_code = strcmp(code, "exited") == 0 ? 1 : strcmp(code, "killed") == 0 ? 2 : 3;
+	u->exit_code = journal_code(code);
 	if (text_u64(status, &n) == 0) {
 		u->exit_status = n;
 		u->have_exit = true;
 	}
 }
 
+static void journal_failure(struct journal_scan *s)
+{
+	struct journal_unit *u = journal_unit_of(s);
+	char result[40];
+
+	if (u && !u->result && journal_field(s->j, "UNIT_RESULT", result, sizeof(result)))
+		u->result = arena_strdup(&s->set->arena, result);
+}
+
+/* systemd before 235 marks neither restarts nor exits: its words must do. */
+static void journal_words(struct journal_scan *s, uint64_t time_ns)
+{
+	uint64_t code, status;
+	char message[400];
+
+	if (!journal_field(s->j, "MESSAGE", message, sizeof(message)))
+		return;
+	if (journal_text_restart(message)) {
+		journal_restart(s, time_ns);
+	} else if (journal_text_exit(message, &code, &status)) {
+		struct journal_unit *u = journal_unit_of(s);
+		if (u && !u->have_exit) {
+			u->exit_code = code;
+			u->exit_status = status;
+			u->have_exit = true;
+		}
+	}
+}
+
+static void journal_entry(struct journal_scan *s, uint64_t time_ns)
+{
+	char id[40];
+
+	if (s->by_text)
+		journal_words(s, time_ns);
+	else if (!journal_field(s->j, "MESSAGE_ID", id, sizeof(id)))
+		return;
+	else if (text_ends(ID_EXIT, id))
+		journal_exit(s);
+	else if (text_ends(ID_FAILURE, id))
+		journal_failure(s);
+	else
+		journal_restart(s, time_ns);
+}
+
 /* Newest first, until the bounds are reached. */
-static int journal_walk(struct journal_scan *s, bool by_text)
+static int journal_walk(struct journal_scan *s)
 {
 	uint64_t deadline_ns = clock_mono_ns() + JOURNAL_LIMIT_MS * NS_PER_MS;
-	char message[400];
 	uint64_t us;
 	int r = sd_journal_seek_tail(s->j);
 
@@ -135,20 +204,7 @@ static int journal_walk(struct journal_scan *s, bool by_text)
 			break;
 		if (sd_journal_get_realtime_usec(s->j, &us) < 0)
 			continue;
-		if (by_text) {
-			if (journal_field(s->j, "MESSAGE", message, sizeof(message)) &&
-			    journal_text_restart(message))
-				journal_restart(s, us * 1000);
-		} else {
-			const void *data;
-			size_t len;
-			bool exit = sd_journal_get_data(s->j, "MESSAGE_ID", &data, &len) >= 0 &&
-				    len == strlen(ID_EXIT) && memcmp(data, ID_EXIT, len) == 0;
-			if (exit)
-				journal_exit(s);
-			else
-				journal_restart(s, us * 1000);
-		}
+		journal_entry(s, us * 1000);
 		if (n % 256 == 255 && clock_mono_ns() > deadline_ns) {
 			unknowns_add(&s->set->unknowns, "journal",
 				     "read for %d ms only: restarts before that are not counted",
@@ -191,8 +247,13 @@ static void journal_merge(struct journal_scan *s)
 			u->first_ns = ju->first_ns;
 			u->last_ns = ju->last_ns;
 			u->cadence_ns = journal_cadence(ascending, ju->n_times);
-			u->seen_source = "journalctl MESSAGE_ID=5eb03494b6584870a536b337290809b3";
+			u->seen_source =
+				s->by_text
+					? "journalctl _PID=1 (\"scheduling restart\")"
+					: "journalctl MESSAGE_ID=5eb03494b6584870a536b337290809b3";
 		}
+		if (ju->result && !u->result)
+			u->result = ju->result;
 		if (ju->have_exit && !(u->have & REC_UNIT_EXIT)) {
 			u->exit_code = ju->exit_code;
 			u->exit_status = ju->exit_status;
@@ -201,33 +262,46 @@ static void journal_merge(struct journal_scan *s)
 	}
 }
 
-int journal_read(struct rec_unit_set *set, struct err *err)
+/* only what systemd itself wrote: anyone may log a UNIT= field */
+static int journal_match(sd_journal *j, bool by_text)
+{
+	static const char *const ids[] = { ID_RESTART, ID_EXIT, ID_FAILURE };
+	int r = 0;
+
+	sd_journal_flush_matches(j);
+	for (size_t i = 0; i < ARRAY_LEN(ids) && r >= 0 && !by_text; i++)
+		r = sd_journal_add_match(j, ids[i], 0);
+	return r < 0 ? r : sd_journal_add_match(j, "_PID=1", 0);
+}
+
+int journal_read_directory(const char *dir, struct rec_unit_set *set, struct err *err)
 {
 	struct journal_scan s = { .set = set };
-	int r = sd_journal_open(&s.j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+	int r = dir ? sd_journal_open_directory(&s.j, dir, 0)
+		    : sd_journal_open(&s.j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 
 	if (r < 0)
 		return err_set(err, r, "the journal cannot be opened: %s", strerror(-r));
-	/* only what systemd itself wrote: anyone may log a UNIT= field */
-	r = sd_journal_add_match(s.j, ID_RESTART, 0);
+	r = journal_match(s.j, false);
 	if (r >= 0)
-		r = sd_journal_add_match(s.j, ID_EXIT, 0);
-	if (r >= 0)
-		r = sd_journal_add_match(s.j, "_PID=1", 0);
-	if (r >= 0)
-		r = journal_walk(&s, false);
-	if (r >= 0 && s.units.len == 0 && set->systemd_version && set->systemd_version < 235) {
-		sd_journal_flush_matches(s.j);
-		r = sd_journal_add_match(s.j, "_PID=1", 0);
+		r = journal_walk(&s);
+	if (r >= 0 && s.units.len == 0 && set->systemd_version < 235) { /* 0: not known */
+		s.by_text = true;
+		r = journal_match(s.j, true);
 		if (r >= 0)
-			r = journal_walk(&s, true);
+			r = journal_walk(&s);
 	}
 	vec_foreach (&s.units, u)
-		if (u->seen)
+		if (u->seen && !s.by_text)
 			journal_onset(&s, u);
 	journal_merge(&s);
 	vec_free(&s.units);
 	map_str_free(&s.by_unit);
 	sd_journal_close(s.j);
 	return r < 0 ? err_set(err, r, "the journal cannot be read: %s", strerror(-r)) : 0;
+}
+
+int journal_read(struct rec_unit_set *set, struct err *err)
+{
+	return journal_read_directory(NULL, set, err);
 }

@@ -124,6 +124,14 @@ TEST(journal_and_peers)
 
 	CHECK_EQ(journal_cadence(times, 5), 11);
 	CHECK_EQ(journal_cadence(times, 1), 0);
+	uint64_t code, status;
+	CHECK(journal_text_exit("a.service: main process exited, code=exited, status=1/FAILURE",
+				&code, &status));
+	CHECK(code == 1 && status == 1);
+	CHECK(journal_text_exit("a.service: Main process exited, code=dumped, status=6/ABRT", &code,
+				&status));
+	CHECK(code == 3 && status == 6);
+	CHECK(!journal_text_exit("a.service: Main process exited, code=exited", &code, &status));
 	CHECK(journal_text_restart("ecs.service holdoff time over, scheduling restart."));
 	CHECK(!journal_text_restart("Started ecs."));
 	CHECK(sock_diag_cgroup("4:memory:/a\n1:name=systemd:/system.slice/e.service\n0::/b\n",
