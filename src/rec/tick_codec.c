@@ -70,8 +70,7 @@ const uint8_t *codec_guess(struct tick_codec *c, const struct block *b, size_t f
 		uint64_t advance =
 			base == NO_ROW ? 0 : tick_base_advance(rates[base], b->elapsed_ms);
 		c->guesses.items[i] += advance;
-		c->hints.items[i] =
-			advance ? (uint8_t)((65 - (unsigned)__builtin_clzll(advance)) / 2) : 0;
+		c->hints.items[i] = codec_hint(advance);
 	}
 	return c->hints.items;
 }

@@ -33,26 +33,40 @@ static struct column encode_key_numbers(struct tick_codec *c, const struct block
 	return column;
 }
 
+/* The same guesses as codec_guess makes for the other side, in one pass with what follows from
+ * them: this runs for every core every second. */
 static struct column encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
 {
-	size_t size = b->desc->size, offset = b->desc->fields[f].offset;
-	const uint8_t *hints = codec_guess(c, b, f);
+	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
 	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
-	struct column column = { .hints = hints };
-	const uint64_t *guesses = c->guesses.items;
+	bool paced = c->base.paced[b->desc->kind] >> f & 1;
+	const uint64_t *rates =
+		paced ? c->base.rates[b->desc->kind] + f * c->base.tick.rows[b->desc->kind].len
+		      : NULL;
+	const char *const *base_rows = c->base_rows.items;
+	const size_t *bases = c->bases.items;
 	uint64_t *values = c->values.items, *totals = c->totals.items;
+	uint8_t *hints = c->hints.items;
 	const char *row = b->rows;
+	uint64_t largest = 0;
 
-	for (size_t i = 0; i < b->n_rows; i++, row += size) {
-		uint64_t value;
+	for (size_t i = 0; i < n; i++, row += size) {
+		uint64_t value, guess, known = -(rec_have(row) >> f & 1); /* all ones, or none */
 		memcpy(&value, row + offset, sizeof(value));
-		uint64_t known = -(rec_have(row) >> f & 1); /* all ones, or none */
-		values[i] = column_zigzag(value - guesses[i]) & known;
-		column.largest |= values[i];
+		memcpy(&guess, base_rows[i] + offset, sizeof(guess));
 		if (sum)
-			totals[i] += value & known;
+			totals[i] += (value & known) - guess;
+		if (paced) {
+			uint64_t advance = bases[i] == NO_ROW ? 0
+							      : tick_base_advance(rates[bases[i]],
+										  b->elapsed_ms);
+			guess += advance;
+			hints[i] = codec_hint(advance);
+		}
+		values[i] = column_zigzag(value - guess) & known;
+		largest |= values[i];
 	}
-	return column;
+	return (struct column){ largest, paced ? hints : NULL };
 }
 
 static struct column encode_balance(struct tick_codec *c, const struct block *b, size_t f)

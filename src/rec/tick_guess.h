@@ -126,6 +126,12 @@ static inline void codec_learn_balance(const struct tick_codec *c, const struct 
 	balance->total = value - base_value(c, balance->field, i) + c->totals.items[i];
 }
 
+/* How many bits the miss of a counter that should have come so far is likely to take. */
+static inline uint8_t codec_hint(uint64_t advance)
+{
+	return advance ? (uint8_t)((65 - (unsigned)__builtin_clzll(advance)) / 2) : 0;
+}
+
 /* Room for a column of so many rows; false = out of memory. */
 bool codec_reserve(struct tick_codec *c, size_t n_rows);
 /* Remember each row's base; after c->bases is filled. */

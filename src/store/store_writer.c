@@ -41,7 +41,8 @@ struct store_writer {
 	struct store_clock start;     /* of the present segment */
 	uint64_t synced_ns, asked_ns; /* wall clock of the last good and the last asked sync */
 	uint64_t asked_mono_ns;
-	bool sync_failed;
+	uint64_t named_ns; /* start of the segment whose name is on disk */
+	bool sync_failed, sync_soon;
 	ZSTD_CCtx *zstd;
 	struct buf compressed, scratch;
 };
@@ -258,15 +259,25 @@ static void writer_ask_sync(struct store_writer *w, bool now)
 
 	if (!s || s->tail.fd < 0 || (!now && w->clock.mono_ns - w->asked_mono_ns < w->sync_ns))
 		return;
-	if (store_sync_request(w->sync, s->tail.fd, w->dir_fd)) {
+	int dir_fd = s->name.start_ns == w->named_ns ? -1 : w->dir_fd;
+	if (store_sync_request(w->sync, s->tail.fd, dir_fd)) {
 		w->asked_mono_ns = w->clock.mono_ns;
 		w->asked_ns = w->clock.real_ns;
+		w->named_ns = s->name.start_ns;
+		w->sync_soon = false;
 	}
+}
+
+void store_writer_sync_soon(struct store_writer *w)
+{
+	w->sync_soon = true;
 }
 
 void store_writer_flush(struct store_writer *w)
 {
 	store_queue_flush(&w->queue);
+	if (w->sync_soon)
+		writer_ask_sync(w, true);
 }
 
 int store_writer_tick(struct store_writer *w, const struct store_clock *clock, struct err *err)
@@ -300,7 +311,7 @@ static int writer_prepare(struct store_writer *w, const struct store_options *op
 {
 	w->segment_ns = options->segment_ns ? options->segment_ns : 60 * NS_PER_S;
 	w->segment_ns = MIN_OF(w->segment_ns, SEGMENT_MOST_NS);
-	w->sync_ns = options->sync_ns ? options->sync_ns : 5 * NS_PER_S;
+	w->sync_ns = options->sync_ns ? options->sync_ns : 10 * NS_PER_S;
 	w->retain.max_bytes = options->max_bytes;
 	w->retain.max_age_ns = options->max_age_ns;
 	w->queue.most_bytes = options->ring_bytes ? options->ring_bytes : WRITER_RING_BYTES;

@@ -16,7 +16,7 @@ struct store_options {
 	uint64_t max_age_ns; /* 0 = no limit */
 	uint64_t segment_ns; /* 0 = 60 s */
 	uint64_t ring_bytes; /* kept in memory while the disk takes nothing; 0 = 8 MiB */
-	uint64_t sync_ns;    /* fdatasync so often, off the tick path; 0 = 5 s */
+	uint64_t sync_ns;    /* fdatasync so often, off the tick path; 0 = 10 s */
 };
 
 struct store_clock {
@@ -42,6 +42,8 @@ int store_writer_tick(struct store_writer *w, const struct store_clock *clock, s
 /* Write out what is pending. store_writer_tick does so for the second before; call it after the
  * tick's frames to lose less than a second to a kill. */
 void store_writer_flush(struct store_writer *w);
+/* What was appended matters: to the disk with the next flush, not when it is due. */
+void store_writer_sync_soon(struct store_writer *w);
 /* Append one frame. time_ns is what readers seek by: more than 2 s away from the present tick it is
  * replaced by the tick's time (the payload keeps its own times). A full or failing disk is no
  * error: the frame is kept in memory (bounded), the gap is marked, and writing resumes by itself;

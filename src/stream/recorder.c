@@ -59,9 +59,11 @@ int recorder_put_event(struct store_writer *w, const struct rec_event *event, st
 		return err_set(err, -ENOMEM, "out of memory");
 	/* what led to it and what came of it outlives retention */
 	if (event->severity == EVENT_CRIT && event->source != EVENT_SELF &&
-	    (event->trusted || event->injected))
+	    (event->trusted || event->injected)) {
 		store_writer_pin(w, event->time_ns - MIN_OF(event->time_ns, PIN_AROUND_NS),
 				 event->time_ns + PIN_AROUND_NS, NULL);
+		store_writer_sync_soon(w);
+	}
 	return store_writer_append(w, FRAME_EVENT, 1, event->time_ns, bytes.data, bytes.len, err);
 }
 

@@ -57,7 +57,7 @@ killed_everywhere() {
 
 failing_fdatasync() {
 	strace -f -qq -o /dev/null -e trace=fdatasync -e inject=fdatasync:error=EIO:when=1 \
-		"$zscope" record --store "$tmp/eio" --interval 200ms --for 8s --no-profile 2>/dev/null || fail "died of a failed fdatasync"
+		"$zscope" record --store "$tmp/eio" --interval 200ms --for 13s --no-profile 2>/dev/null || fail "died of a failed fdatasync"
 	[ "$(find "$tmp/eio" -name '*.seg' | wc -l)" -ge 2 ] || fail "no new segment after a failed fdatasync"
 	"$dump" "$tmp/eio" >"$tmp/out" || fail "unreadable after a failed fdatasync"
 	grep -q 'fdatasync: Input/output error' "$tmp/out" || fail "the failed fdatasync is not named"
@@ -79,13 +79,13 @@ power_cut() { # TYPE SIZE OPTIONS
 	loop=yes
 	"$zscope" record --store "$mnt/s" --interval 200ms --no-profile 2>"$tmp/err" &
 	pid=$!
-	# 45 ticks are 9 s: the sync after 5 s is done
+	# 60 ticks are 12 s: the sync after 10 s is done
 	for _ in $(seq 1 300); do
 		ticks=$(ticks_of "$mnt/s")
-		[ "${ticks:-0}" -lt 45 ] || break
+		[ "${ticks:-0}" -lt 60 ] || break
 		sleep 0.2
 	done
-	[ "${ticks:-0}" -ge 45 ] || fail "$type: $ticks ticks in a minute"
+	[ "${ticks:-0}" -ge 60 ] || fail "$type: $ticks ticks in a minute"
 	kill -STOP $pid
 	cp --sparse=always "$tmp/disk" "$tmp/disk.cut"
 	kill -CONT $pid
@@ -104,7 +104,7 @@ power_cut() { # TYPE SIZE OPTIONS
 	umount "$mnt" && mount -o "loop$3" "$tmp/disk.cut" "$mnt" || fail "$type does not come back"
 	"$dump" "$mnt/s" >"$tmp/out" || fail "$type: unreadable after a power cut: $(tail -n 2 "$tmp/out")"
 	ticks=$(sed -n 's/^ticks \([0-9]*\).*/\1/p' "$tmp/out")
-	[ "${ticks:-0}" -ge 20 ] || fail "$type: only ${ticks:-0} of at least 20 synced ticks came back"
+	[ "${ticks:-0}" -ge 40 ] || fail "$type: only ${ticks:-0} of at least 40 synced ticks came back"
 	echo "$type: $ticks ticks came back after the power cut"
 	umount "$mnt"
 	loop=
