@@ -1,7 +1,7 @@
 # For people. The build itself is meson; see docs/ARCHITECTURE.md.
 BUILD ?= build
 
-.PHONY: all deps demo test bench install lint format fuzz clean
+.PHONY: all deps demo test soak bench install lint format fuzz clean
 
 all: deps
 	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD)
@@ -15,6 +15,10 @@ demo: all
 
 test:
 	@tests/run.sh
+
+# A node that is busy but healthy, asked 50 times in a row: there must be no finding.
+soak: all
+	@ZSCOPE_SOAK_RUNS=50 tests/kernel/why_scenarios.sh $(BUILD)/zscope healthy-but-busy
 
 bench: all
 	@tools/install-deps.sh bench

@@ -65,6 +65,7 @@ fixed=@$(date +%s)
 
 step "5. Did it help?   zscope validate --for 15s"
 "$zscope" validate --store "$dir/store" --since "$fixed" --for 15s || true
+"$zscope" events --store "$dir/store" --id validate
 
 if "$zscope" report --help >/dev/null 2>&1; then
 	step "6. A file for the ticket   zscope report"

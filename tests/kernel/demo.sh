@@ -13,6 +13,7 @@ need '^watch it while it happens: http://'
 # not the first line of the verdict: on a machine with other work that may be about the other work
 need 'memory cgroups a minute are made by lab-agent'
 need 'memcg-zombies'
+need 'validated: (healed|better)' # kept in the timeline
 need 'memcg-walk-cost +lab-reader'
 need '^(.\[[0-9;]*m)?(healed|better)'
 [ -s "$tmp/report.html" ] || { echo "FAILED: no report"; exit 1; }
