@@ -20,9 +20,10 @@ void buf_clear(struct buf *b)
 
 bool buf_reserve(struct buf *b, size_t more)
 {
+	size_t want = b->len + more + 1;
+
 	if (b->failed)
 		return false;
-	size_t want = b->len + more + 1;
 	if (want < more) {
 		b->failed = true;
 		return false;
@@ -42,9 +43,15 @@ bool buf_reserve(struct buf *b, size_t more)
 	return true;
 }
 
+/* Whether len bytes and the end fit without more memory. */
+static inline bool buf_fits(const struct buf *b, size_t len)
+{
+	return !b->failed && b->cap - b->len > len;
+}
+
 void buf_add(struct buf *b, const void *bytes, size_t len)
 {
-	if (!buf_reserve(b, len))
+	if (!buf_fits(b, len) && !buf_reserve(b, len))
 		return;
 	if (len)
 		memcpy(b->data + b->len, bytes, len);
@@ -59,18 +66,40 @@ void buf_add_str(struct buf *b, const char *text)
 
 void buf_add_char(struct buf *b, char c)
 {
-	buf_add(b, &c, 1);
+	if (!buf_fits(b, 1) && !buf_reserve(b, 1))
+		return;
+	b->data[b->len++] = c;
+	b->data[b->len] = '\0';
+}
+
+void buf_add_u64(struct buf *b, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	buf_add(b, digits + at, sizeof(digits) - at);
 }
 
 void buf_vaddf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
-	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, format, again);
-	va_end(again);
-	if (n < 0 || !buf_reserve(b, (size_t)n))
+
+	if (!buf_reserve(b, 0))
 		return;
-	vsnprintf(b->data + b->len, (size_t)n + 1, format, args);
+	/* mostly it fits at once */
+	size_t room = b->cap - b->len;
+	va_copy(again, args);
+	int n = vsnprintf(b->data + b->len, room, format, again);
+	va_end(again);
+	if (n < 0 || ((size_t)n >= room && !buf_reserve(b, (size_t)n))) {
+		b->data[b->len] = '\0';
+		return;
+	}
+	if ((size_t)n >= room)
+		vsnprintf(b->data + b->len, (size_t)n + 1, format, args);
 	b->len += (size_t)n;
 }
 

@@ -20,6 +20,7 @@ bool buf_reserve(struct buf *b, size_t more);
 void buf_add(struct buf *b, const void *bytes, size_t len);
 void buf_add_str(struct buf *b, const char *text);
 void buf_add_char(struct buf *b, char c);
+void buf_add_u64(struct buf *b, uint64_t value); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vaddf(struct buf *b, const char *format, va_list args);
 /* The text, "" when nothing was written. */

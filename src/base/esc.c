@@ -45,7 +45,13 @@ static bool esc_unsafe_on_tty(const char *p, size_t n)
 void esc_tty(struct buf *out, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len;) {
+		size_t plain = i;
+		while (i < len && bytes[i] >= 0x20 && bytes[i] < 0x7f)
+			i++;
+		buf_add(out, bytes + plain, i - plain);
 		size_t n = esc_utf8_len(bytes + i, len - i);
+		if (i == len)
+			break;
 		if (n && !esc_unsafe_on_tty(bytes + i, n)) {
 			buf_add(out, bytes + i, n);
 			i += n;
@@ -69,12 +75,28 @@ void esc_tty_in_place(char *text)
 	}
 }
 
+/* Eight bytes at once: none below 0x20, none above 0x7e, no quote, no backslash. */
+static bool esc_json_plain(const char *bytes)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t w;
+
+	memcpy(&w, bytes, sizeof(w));
+	uint64_t quote = w ^ ones * '"', back = w ^ ones * '\\';
+	uint64_t odd = w | (w + ones) | (w - ones * 0x20) | (quote - ones) | (back - ones);
+	return !(odd & high);
+}
+
 void esc_json(struct buf *out, const char *bytes, size_t len)
 {
 	size_t plain = 0;
 
 	for (size_t i = 0; i < len;) {
 		unsigned char c = (unsigned char)bytes[i];
+		if (len - i >= 8 && esc_json_plain(bytes + i)) {
+			i += 8;
+			continue;
+		}
 		if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
 			i++;
 			continue;

@@ -1,6 +1,5 @@
 #include "json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,15 @@ void json_init(struct json *j, struct buf *out)
 	*j = (struct json){ .out = out };
 }
 
+/* Our own names need no escapes; names from elsewhere may. */
+static bool json_plain_key(const char *key, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (key[i] < 0x23 || key[i] == '\\' || key[i] == 0x7f)
+			return false;
+	return true;
+}
+
 static void json_lead(struct json *j, const char *key)
 {
 	uint64_t bit = UINT64_C(1) << j->depth;
@@ -22,11 +30,20 @@ static void json_lead(struct json *j, const char *key)
 	if (j->has_member & bit && j->depth)
 		buf_add_char(j->out, ',');
 	j->has_member |= bit;
-	if (key) {
-		buf_add_char(j->out, '"');
-		esc_json(j->out, key, strlen(key));
-		buf_add_str(j->out, "\":");
+	if (!key)
+		return;
+	size_t n = strlen(key);
+	if (json_plain_key(key, n) && buf_reserve(j->out, n + 3)) {
+		char *p = j->out->data + j->out->len;
+		*p = '"';
+		memcpy(p + 1, key, n);
+		memcpy(p + n + 1, "\":", 3);
+		j->out->len += n + 3;
+		return;
 	}
+	buf_add_char(j->out, '"');
+	esc_json(j->out, key, n);
+	buf_add(j->out, "\":", 2);
 }
 
 static void json_open(struct json *j, const char *key, char bracket)
@@ -84,13 +101,15 @@ void json_str(struct json *j, const char *key, const char *text)
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
 	json_lead(j, key);
-	buf_addf(j->out, "%" PRIu64, value);
+	buf_add_u64(j->out, value);
 }
 
 void json_i64(struct json *j, const char *key, int64_t value)
 {
 	json_lead(j, key);
-	buf_addf(j->out, "%" PRId64, value);
+	if (value < 0)
+		buf_add_char(j->out, '-');
+	buf_add_u64(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void json_f64(struct json *j, const char *key, double value, unsigned decimals)

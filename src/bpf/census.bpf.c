@@ -34,7 +34,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CENSUS_OUT);
 	__type(key, __u32);
-	__type(value, struct census_name);
+	__type(value, struct census_part);
 } names SEC(".maps");
 
 /* the batch that pins and paths work on */
@@ -88,57 +88,111 @@ static __always_inline void walk_start(void)
 	st.last = 0;
 	st.pos = 0;
 	st.live = css ? 1 : 0; /* the root itself */
+	if (bpf_core_field_exists(((struct mem_cgroup_per_node *)0)->lru_zone_size))
+		st.zone_words =
+			bpf_core_field_size(((struct mem_cgroup_per_node *)0)->lru_zone_size) / 8;
+	if (bpf_core_field_exists(((struct lruvec *)0)->lrugen.nr_pages))
+		st.gen_words = bpf_core_field_size(((struct lruvec *)0)->lrugen.nr_pages) / 8;
 }
 
-/* The multi-gen lists (6.1) count on their own: generation, then anonymous or file, then zone. */
-static __always_inline void read_gens(struct mem_cgroup_per_node *pn, struct census_rec *rec)
+/* One copy instead of one call per field: each call costs as much as half a cache line. The words
+ * of a copy are found by offsets that are only known after relocation. */
+static __always_inline __u64 css_word(__u32 offset)
 {
-	__u32 size = bpf_core_field_size(((struct lruvec *)0)->lrugen.nr_pages);
-	__u32 zones = size / sizeof(long) / 8;
-
-	if (!bpf_core_field_exists(((struct lruvec *)0)->lrugen.nr_pages))
-		return;
-	if (size > sizeof(st.zones))
-		size = sizeof(st.zones);
-	if (!zones || bpf_core_read(st.zones, size, &pn->lruvec.lrugen.nr_pages))
-		return;
-	for (__u32 i = 0; i < 40; i++) {
-		long pages = st.zones[i];
-		if (i * sizeof(long) >= size)
-			break;
-		if (pages > 0) /* may be below 0 for a moment */
-			rec->lru_pages[i / zones % 2 ? 2 : 0] += pages;
-	}
+	return offset <= sizeof(st.css) - 8 ? st.css[(offset / 8) & (CENSUS_CSS_WORDS - 1)] : 0;
 }
 
-/* Pages on the LRU lists: exact, without the lag of memory.stat, and not moved to the parent. */
-static __always_inline void read_lru(struct mem_cgroup *memcg, struct census_rec *rec, __u32 most)
+static __always_inline __u64 kn_word(__u32 offset)
+{
+	return offset <= sizeof(st.kn) - 8 ? st.kn[(offset / 8) & (CENSUS_KN_WORDS - 1)] : 0;
+}
+
+#define CSS_WORD(field) css_word(bpf_core_field_offset(((struct cgroup_subsys_state *)0)->field))
+
+static __always_inline __u32 css_flags(void)
+{
+	__u32 offset = bpf_core_field_offset(((struct cgroup_subsys_state *)0)->flags);
+	return css_word(offset) >> (offset & 4) * 8;
+}
+
+static __always_inline int css_copy(struct cgroup_subsys_state *css)
+{
+	__u32 size = bpf_core_type_size(struct cgroup_subsys_state);
+
+	return bpf_probe_read_kernel(st.css, size < sizeof(st.css) ? size : sizeof(st.css), css);
+}
+
+/* Pages on the LRU lists of one node: exact, without the lag of memory.stat, and not moved to the
+ * parent. As they lie there: zone by zone, in each the lists. The user side adds them up. The
+ * multi-gen lists (6.1) count on their own: generation, then anonymous or file, then zone. */
+static __always_inline bool read_node(struct mem_cgroup *memcg, __u32 node, __u64 *zones,
+				      __u64 *gens)
 {
 	__u32 size = bpf_core_field_size(((struct mem_cgroup_per_node *)0)->lru_zone_size);
+	__u32 gens_size = bpf_core_field_size(((struct lruvec *)0)->lrugen.nr_pages);
+	struct mem_cgroup_per_node *pn = 0;
 
-	if (!bpf_core_field_exists(((struct mem_cgroup_per_node *)0)->lru_zone_size))
+	bpf_probe_read_kernel(&pn, sizeof(pn),
+			      (void *)memcg + bpf_core_field_offset(memcg->nodeinfo) +
+				      node * sizeof(void *));
+	if (size > CENSUS_ZONE_WORDS * 8)
+		size = CENSUS_ZONE_WORDS * 8;
+	if (!pn || bpf_core_read(zones, size, &pn->lru_zone_size))
+		return false;
+	if (!bpf_core_field_exists(((struct lruvec *)0)->lrugen.nr_pages))
+		return true;
+	if (gens_size > CENSUS_ZONE_WORDS * 8)
+		gens_size = CENSUS_ZONE_WORDS * 8;
+	return bpf_core_read(gens, gens_size, &pn->lruvec.lrugen.nr_pages) == 0;
+}
+
+/* The further nodes are added to the first. */
+static __always_inline void add_node(struct mem_cgroup *memcg, struct census_rec *rec, __u32 node)
+{
+	if (!read_node(memcg, node, st.zones, st.gens))
 		return;
-	if (size > sizeof(st.zones))
-		size = sizeof(st.zones);
-	for (__u32 node = 0; node < most; node++) {
-		struct mem_cgroup_per_node *pn = 0;
-		if (node >= st.nodes)
-			break;
-		bpf_probe_read_kernel(&pn, sizeof(pn),
-				      (void *)memcg + bpf_core_field_offset(memcg->nodeinfo) +
-					      node * sizeof(void *));
-		if (!pn || bpf_core_read(st.zones, size, &pn->lru_zone_size))
-			continue;
-		for (__u32 i = 0; i < 40; i += CENSUS_LRUS) {
-			if (i * sizeof(__u64) >= size)
-				break;
-			for (__u32 k = 0; k < CENSUS_LRUS; k++)
-				rec->lru_pages[k] += st.zones[i + k];
-		}
-		if (most == CENSUS_NODES) /* kernels without bpf_loop have no generations */
-			read_gens(pn, rec);
+	for (__u32 i = 0; i < CENSUS_ZONE_WORDS; i++) {
+		rec->zones[i] += st.zones[i];
+		rec->gens[i] += st.gens[i];
 	}
+}
+
+struct add_nodes {
+	struct mem_cgroup *memcg;
+	__u32 record;
+};
+
+static long add_node_callback(__u32 i, struct add_nodes *a)
+{
+	__u32 n = a->record;
+	struct census_rec *rec = bpf_map_lookup_elem(&records, &n);
+
+	if (rec)
+		add_node(a->memcg, rec, i + 1);
+	return 0;
+}
+
+static __always_inline void read_lru(struct mem_cgroup *memcg, struct census_rec *rec, bool loop)
+{
+	if (!bpf_core_field_exists(((struct mem_cgroup_per_node *)0)->lru_zone_size) ||
+	    !read_node(memcg, 0, rec->zones, rec->gens))
+		return;
 	rec->have |= CENSUS_HAVE_LRU;
+	rec->more = 0;
+	if (st.nodes <= 1)
+		return;
+	if (loop) {
+		struct add_nodes a = { memcg, st.out_n };
+		bpf_loop(st.nodes - 1, add_node_callback, &a, 0);
+		return;
+	}
+	/* no room for loops here: the user side adds these too */
+	if (read_node(memcg, 1, rec->more_zones[0], st.gens))
+		rec->more = 1;
+	if (st.nodes > 2 && read_node(memcg, 2, rec->more_zones[1], st.gens))
+		rec->more = 2;
+	if (st.nodes > 3 && read_node(memcg, 3, rec->more_zones[2], st.gens))
+		rec->more = 3;
 }
 
 static __always_inline void read_refs(struct cgroup_subsys_state *css, struct census_rec *rec)
@@ -146,8 +200,7 @@ static __always_inline void read_refs(struct cgroup_subsys_state *css, struct ce
 	long count = 0;
 
 	if (bpf_core_field_exists(css->refcnt.data)) {
-		struct percpu_ref_data *data = 0;
-		READ(data, &css->refcnt.data);
+		struct percpu_ref_data *data = (void *)CSS_WORD(refcnt.data);
 		if (!data || READ(count, &data->count.counter))
 			return;
 	} else {
@@ -160,18 +213,13 @@ static __always_inline void read_refs(struct cgroup_subsys_state *css, struct ce
 	rec->have |= CENSUS_HAVE_REFS;
 }
 
-static __always_inline void read_counters(struct mem_cgroup *memcg, struct census_rec *rec)
+/* Only where the host has swap at all. */
+static __always_inline void read_swap(struct mem_cgroup *memcg, struct census_rec *rec)
 {
 	long pages = 0;
 
 	READ(pages, &memcg->memory.usage.counter);
 	rec->usage_pages = pages;
-	if (bpf_core_field_exists(memcg->kmem)) {
-		pages = 0;
-		READ(pages, &memcg->kmem.usage.counter);
-		rec->kmem_pages = pages;
-		rec->have |= CENSUS_HAVE_KMEM;
-	}
 	pages = 0;
 	if (st.v1 && bpf_core_field_exists(memcg->memsw))
 		READ(pages, &memcg->memsw.usage.counter);
@@ -181,59 +229,64 @@ static __always_inline void read_counters(struct mem_cgroup *memcg, struct censu
 	if (st.v1 ? bpf_core_field_exists(memcg->memsw) : bpf_core_field_exists(memcg->swap))
 		rec->have |= CENSUS_HAVE_SWAP;
 	if (bpf_core_field_exists(memcg->id.ref)) {
-		int id = 0, refs = 0;
-		READ(id, &memcg->id.id);
+		int refs = 0;
 		READ(refs, &memcg->id.ref.refs.counter);
-		rec->memcg_id = id;
 		rec->swap_refs = refs;
-		rec->have |= CENSUS_HAVE_MEMCG_ID;
+		rec->have |= CENSUS_HAVE_SWAP_REFS;
 	}
 }
 
-static __always_inline void read_name(struct cgroup_subsys_state *css, struct census_rec *rec)
+static __always_inline void read_kmem(struct mem_cgroup *memcg, struct census_rec *rec)
 {
-	struct cgroup *cgroup = 0;
-	struct kernfs_node *kn = 0;
-	const char *name = 0;
+	long pages = 0;
 
-	READ(cgroup, &css->cgroup);
+	if (!st.v1 || !bpf_core_field_exists(memcg->kmem)) /* v2 does not charge it */
+		return;
+	READ(pages, &memcg->kmem.usage.counter);
+	rec->kmem_pages = pages;
+	rec->have |= CENSUS_HAVE_KMEM;
+}
+
+static __always_inline void read_name(struct census_rec *rec)
+{
+	struct cgroup *cgroup = (void *)CSS_WORD(cgroup);
+	__u32 size = bpf_core_type_size(struct kernfs_node);
+	struct kernfs_node *kn = 0;
+
 	READ(kn, &cgroup->kn);
+	bpf_probe_read_kernel(st.kn, size < sizeof(st.kn) ? size : sizeof(st.kn), kn);
 	if (bpf_core_type_exists(union kernfs_node_id)) {
-		struct kernfs_node___old *old = (void *)kn;
-		READ(rec->id, &old->id.id);
-		rec->id &= 0xffffffff;
+		struct kernfs_node___old *old = 0;
+		rec->id = kn_word(bpf_core_field_offset(old->id.id)) & 0xffffffff;
 	} else {
-		READ(rec->id, &kn->id);
+		rec->id = kn_word(bpf_core_field_offset(kn->id));
 	}
-	READ(name, &kn->name);
 	rec->name[0] = 0;
-	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
+	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name),
+				  (void *)kn_word(bpf_core_field_offset(kn->name)));
 }
 
 static __always_inline void walk_fill(struct cgroup_subsys_state *css, __u64 serial, __u32 flags,
-				      struct census_rec *rec, __u32 nodes)
+				      struct census_rec *rec, bool loop)
 {
 	struct mem_cgroup *memcg =
 		(void *)css - bpf_core_field_offset(((struct mem_cgroup *)0)->css);
 
 	rec->css = (__u64)css;
 	rec->serial = serial;
-	rec->id = 0;
 	rec->flags = flags;
 	rec->dying = !!(flags & CSS_DYING_BIT);
 	rec->depth = st.depth;
 	rec->have = 0;
-	rec->refs = 0;
-	rec->usage_pages = rec->kmem_pages = rec->swap_pages = 0;
-	rec->memcg_id = rec->swap_refs = 0;
-	for (int i = 0; i < CENSUS_LRUS; i++)
-		rec->lru_pages[i] = 0;
-	read_name(css, rec);
+	read_name(rec);
 	if (!rec->dying)
 		return;
-	read_refs(css, rec);
-	read_counters(memcg, rec);
-	read_lru(memcg, rec, nodes);
+	read_lru(memcg, rec, loop);
+	read_kmem(memcg, rec);
+	if (st.detail & CENSUS_DETAIL_REFS)
+		read_refs(css, rec);
+	if (st.detail & CENSUS_DETAIL_SWAP)
+		read_swap(memcg, rec);
 }
 
 /* Up one level: go on behind the node that we came down through, if it is still that node. */
@@ -278,13 +331,13 @@ static __always_inline int walk_enter(struct census_level *level)
 }
 
 /* 1 = the slice ends here. */
-static __always_inline int walk_step(__u32 nodes)
+static __always_inline int walk_step(bool loop)
 {
 	struct census_level *level = level_at(st.depth - 1);
 	struct cgroup_subsys_state *parent = (void *)level->css;
-	struct cgroup_subsys_state *css, *up = 0;
-	__u64 pos = st.pos, serial = 0, again = 0, next = 0, child = 0;
-	__u32 flags = 0, fresh = st.fresh, n = st.out_n;
+	struct cgroup_subsys_state *css;
+	__u64 pos = st.pos, serial, again = 0, next, child;
+	__u32 flags, fresh = st.fresh, n = st.out_n;
 
 	st.steps++;
 	st.fresh = 0;
@@ -293,12 +346,13 @@ static __always_inline int walk_step(__u32 nodes)
 	if (pos == (__u64)&parent->children)
 		return walk_ascend();
 	css = (void *)pos - bpf_core_field_offset(((struct cgroup_subsys_state *)0)->sibling);
-	READ(serial, &css->serial_nr);
-	READ(up, &css->parent);
-	READ(flags, &css->flags);
-	READ(next, &css->sibling.next);
-	READ(child, &css->children.next);
-	if (up != parent || !next || (fresh && flags & CSS_RELEASED_BIT)) {
+	bool failed = css_copy(css);
+	serial = CSS_WORD(serial_nr);
+	flags = css_flags();
+	next = CSS_WORD(sibling.next);
+	child = CSS_WORD(children.next);
+	if (failed || CSS_WORD(parent) != (__u64)parent || !next ||
+	    (fresh && flags & CSS_RELEASED_BIT)) {
 		st.restarts++;
 		st.pos = 0;
 		return 0;
@@ -314,7 +368,7 @@ static __always_inline int walk_step(__u32 nodes)
 		struct census_rec *rec = bpf_map_lookup_elem(&records, &n);
 		if (!rec)
 			return 1;
-		walk_fill(css, serial, flags, rec, nodes);
+		walk_fill(css, serial, flags, rec, loop);
 	}
 	READ(again, &css->serial_nr);
 	if (again != serial) {
@@ -328,6 +382,8 @@ static __always_inline int walk_step(__u32 nodes)
 		st.dying++;
 	else
 		st.live++;
+	if (serial > st.max_serial)
+		st.max_serial = serial;
 	st.last = serial;
 	st.pos = next;
 	if (!inner)
@@ -356,7 +412,7 @@ static __always_inline void slice_start(void)
 
 static long walk_callback(__u32 i, void *ctx)
 {
-	return walk_step(CENSUS_NODES);
+	return walk_step(true);
 }
 
 SEC("syscall")
@@ -371,7 +427,7 @@ int census_walk(void *ctx)
 static __always_inline int walk_chunk(void)
 {
 	slice_start();
-	EIGHT_TIMES(walk_step(CENSUS_NODES_CHUNK));
+	EIGHT_TIMES(walk_step(false));
 	return 0;
 }
 
@@ -698,7 +754,7 @@ static __always_inline int path_step(void)
 	}
 	if (n >= CENSUS_OUT)
 		return 1;
-	struct census_name *out = bpf_map_lookup_elem(&names, &n);
+	struct census_part *out = bpf_map_lookup_elem(&names, &n);
 	if (!out)
 		return 1;
 	READ(name, &dentry->d_name.name);
@@ -757,7 +813,7 @@ static __always_inline __u64 dying_css_of(struct css_set *set)
 	return flags & CSS_DYING_BIT ? (__u64)css : 0;
 }
 
-SEC("iter/task")
+SEC("tasks")
 int census_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;

@@ -59,7 +59,7 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } SLICE;
 
-SEC("iter/task")
+SEC("tasks")
 int task_iter(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;

@@ -14,13 +14,13 @@
 #include "offer.h"
 #include "root.h"
 #include "timefmt.h"
-#include "view_churn.h"
 #include "view_zombies.h"
-#include "zombie_cost.h"
 #include "zombies.h"
+#include "zombies_around.h"
 
 enum { ZOMBIES_FLUSH_BYTES = 1 << 16, ZOMBIES_FILES = 20, ZOMBIES_FILES_JSON = 1000 };
-#define ZOMBIES_HISTORY_S UINT64_C(86400)
+#define ZOMBIES_HISTORY_S  UINT64_C(86400)
+#define ZOMBIES_LIVES_DAYS 30
 
 struct zombies_cli {
 	bool list, pins;
@@ -42,6 +42,7 @@ static const struct option options[] = {
 struct printing {
 	const struct zombies_cli *options;
 	bool json;
+	uint64_t now_ns;
 	struct buf out;
 	struct json j;
 };
@@ -54,7 +55,7 @@ static int print_zombie(void *arg, const struct zombie *z, const struct zombie_f
 		view_zombie_text(stdout, z, files);
 		return 0;
 	}
-	view_zombie_json(&p->j, z, files);
+	view_zombie_json(&p->j, z, files, p->now_ns);
 	if (p->out.len > ZOMBIES_FLUSH_BYTES) {
 		fwrite(p->out.data, 1, p->out.len, stdout);
 		buf_clear(&p->out);
@@ -84,15 +85,26 @@ static void print_unknown(const struct unknowns *unknowns)
 		fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
 }
 
+struct watching {
+	struct churn_summary *churn;
+	struct cgroup_lives *lives;
+	uint64_t real_minus_mono;
+};
+
 static void watch_one(void *arg, const struct churn_event *e)
 {
-	churn_summary_add(arg, e);
+	const struct watching *w = arg;
+
+	churn_summary_add(w->churn, e);
+	cgroup_lives_event(w->lives, e, w->real_minus_mono);
 }
 
 /* Everything that happens to memory cgroups from now on, for a while. */
 static int watch_churn(const struct root *root, const struct offer *offer, uint64_t length_ns,
-		       struct churn_summary *ret, struct unknowns *unknowns, struct err *err)
+		       struct churn_summary *ret, struct cgroup_lives *lives,
+		       struct unknowns *unknowns, struct err *err)
 {
+	struct watching w = { ret, lives, clock_real_ns() - clock_mono_ns() };
 	struct churn *churn;
 	int r = churn_open(root, offer, &churn, unknowns, err);
 
@@ -105,7 +117,7 @@ static int watch_churn(const struct root *root, const struct offer *offer, uint6
 		if (poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1) < 0 && errno != EINTR)
 			r = err_set(err, -errno, "poll: %s", strerror(errno));
 		else
-			r = churn_read(churn, watch_one, ret, err);
+			r = churn_read(churn, watch_one, &w, err);
 	}
 	ret->to_ns = clock_real_ns();
 	ret->lost += churn_lost(churn);
@@ -116,60 +128,38 @@ static int watch_churn(const struct root *root, const struct offer *offer, uint6
 }
 
 /* What the last day of the recording says; silent when there is none. */
-static void read_growth(struct invocation *in, const struct zombie_verdict *verdict,
-			struct growth *ret)
+static void read_growth(const char *dir, uint64_t now_ns, struct around *a)
 {
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
 	AUTO(census_history_free) struct census_history history = { 0 };
-	AUTO_FREE struct growth_point *points = NULL;
 
-	*ret = (struct growth){ 0 };
-	if (census_history_read(dir, in->now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) < 0)
-		return;
-	points = calloc(history.list.len + 1, sizeof(*points));
-	for (size_t i = 0; points && i < history.list.len; i++)
-		points[i] = (struct growth_point){ history.list.items[i].time_ns,
-						   history.list.items[i].dying };
-	if (points)
-		growth_compute(points, history.list.len,
-			       verdict ? verdict->percpu_bytes + verdict->slab_bytes : 0, ret);
+	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) == 0)
+		zombies_judge_history(&history, a);
+}
+
+/* When each was made, as far as the recording of this boot goes back. */
+static void read_lives(const char *dir, uint64_t now_ns, struct around *a,
+		       struct unknowns *unknowns)
+{
+	uint64_t up = clock_boot_ns(), boot = now_ns > up ? now_ns - up : 0;
+	uint64_t most = ZOMBIES_LIVES_DAYS * ZOMBIES_HISTORY_S * NS_PER_S;
+	bool recorded;
+
+	if (now_ns - boot > most)
+		boot = now_ns - most;
+	if (census_history_lives(dir, boot, now_ns, &a->lives, &recorded, NULL) < 0 || !recorded)
+		unknowns_add(unknowns, "created, died and creator of zombies",
+			     "%s; `zscope record` keeps them",
+			     a->lives.list.len ? "only those of the watch were seen"
+					       : "nothing was recorded here");
+	else if (a->lives.dropped)
+		unknowns_add(unknowns, "created, died and creator of some zombies",
+			     "%llu came too fast to be recorded one by one",
+			     (unsigned long long)a->lives.dropped);
 }
 
 static int status_of(const struct census_summary *s)
 {
 	return s->have & CENSUS_DYING ? STATUS_OK : STATUS_UNKNOWN;
-}
-
-/* All that is shown beside the zombies themselves. */
-struct around {
-	struct churn_summary churn;
-	struct zombie_cost cost;
-	struct zombie_verdict verdict;
-	bool verdict_known;
-	struct growth growth;
-};
-
-static void around_json(struct json *j, const struct zombies_cli *o, const struct around *a,
-			const struct census_summary *s)
-{
-	if (o->watch.set)
-		view_churn_json(j, &a->churn);
-	view_growth_json(j, &a->growth);
-	view_cost_json(j, &a->cost, a->verdict_known ? &a->verdict : NULL, s->percpu_bytes,
-		       s->tracked);
-}
-
-static void around_text(struct invocation *in, const struct around *a,
-			const struct census_summary *s)
-{
-	const struct zombies_cli *o = in->options;
-
-	if (o->watch.set)
-		view_churn_text(stdout, &in->out, &a->churn);
-	view_growth_text(stdout, &a->growth);
-	if (s->dying)
-		view_cost_text(stdout, &a->cost, a->verdict_known ? &a->verdict : NULL,
-			       s->percpu_bytes, s->tracked);
 }
 
 static int read_around(struct invocation *in, const struct root *root, const struct offer *offer,
@@ -178,18 +168,21 @@ static int read_around(struct invocation *in, const struct root *root, const str
 {
 	const struct zombies_cli *o = in->options;
 
+	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+
 	ret->verdict_known = zombie_verdict_of(envelope->kernel, offer->memory != CGROUP_MEMORY_V2,
 					       offer->n_cpus, &ret->verdict) == 0;
 	zombie_cost_read(root, offer, &ret->cost);
-	if (root->live || in->common.store)
-		read_growth(in, ret->verdict_known ? &ret->verdict : NULL, &ret->growth);
-	return o->watch.set ? watch_churn(root, offer, o->watch.value, &ret->churn, unknowns, err)
-			    : 0;
-}
-
-static void around_free(struct around *a)
-{
-	churn_summary_free(&a->churn);
+	ret->cost_known = true;
+	if (root->live)
+		read_growth(dir, in->now_ns, ret);
+	ret->churn_known = o->watch.set;
+	int r = o->watch.set ? watch_churn(root, offer, o->watch.value, &ret->churn, &ret->lives,
+					   unknowns, err)
+			     : 0;
+	if (r == 0 && root->live && o->list)
+		read_lives(dir, clock_real_ns(), ret, unknowns);
+	return r;
 }
 
 static int zombies_run(struct invocation *in, struct err *err)
@@ -199,13 +192,15 @@ static int zombies_run(struct invocation *in, struct err *err)
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
-	AUTO(around_free) struct around around = { 0 };
+	AUTO(zombies_around_free) struct around around = { 0 };
 	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
 	struct zombies_options want = { .below = o->below, .arg = &p };
 	struct census_totals totals;
 	struct envelope envelope;
 	struct offer offer;
 
+	if (in->common.at.set || in->common.from.set || in->common.to.set || in->common.length.set)
+		return zombies_recorded(in, o->list || o->pins || o->watch.set || o->below, err);
 	int r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
@@ -216,6 +211,8 @@ static int zombies_run(struct invocation *in, struct err *err)
 		return r;
 	want.want = o->pins ? CENSUS_WANT_PINS : o->list ? CENSUS_WANT_SPLIT : 0;
 	want.each = o->list ? print_zombie : NULL;
+	want.lives = root.live ? &around.lives : NULL;
+	p.now_ns = clock_real_ns();
 	print_start(&p, in, &envelope);
 	r = zombies_read(&root, &offer, &want, &files, &summary, &totals, &unknowns, err);
 	if (r < 0)
@@ -231,7 +228,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 		if (o->list && summary.dying)
 			putchar('\n');
 		view_zombies_text(stdout, &in->out, &view);
-		around_text(in, &around, &summary);
+		zombies_around_text(in, &around, &summary);
 		print_unknown(&unknowns);
 		return status_of(&summary);
 	}
@@ -240,7 +237,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	if (o->below)
 		json_str(&p.j, "below", o->below);
 	view_zombies_json(&p.j, &view);
-	around_json(&p.j, o, &around, &summary);
+	zombies_around_json(&p.j, &around, &summary);
 	unknowns_json(&p.j, &unknowns);
 	json_end_object(&p.j);
 	puts(buf_str(&p.out));
@@ -260,12 +257,18 @@ const struct command cmd_zombies = {
 		"millisecond, and names every one of them, its owner and what holds it.\n\n"
 		"Without BPF (no privilege, no BTF, lockdown) it falls back to the kernel's "
 		"counters "
-		"(cgroup.stat, /proc/cgroups and the directories) and says what it cannot tell.",
+		"(cgroup.stat, /proc/cgroups and the directories) and says what it cannot tell.\n\n"
+		"With a window (--at, --from, --to, --for) it answers from a recording: the last "
+		"census of it, who made cgroups in it, how fast zombies grew and when that will "
+		"hurt. "
+		"Single zombies are named live only; when they were made, removed and by whom, "
+		"comes from the recording too.",
 	.examples = "zscope zombies\n"
 		    "zscope zombies --list --pins --below /docker\n"
 		    "zscope zombies --watch 30s\n"
+		    "zscope zombies --from -7d\n"
 		    "zscope zombies --json\n",
-	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE,
+	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE | COMMON_WINDOW,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct zombies_cli),

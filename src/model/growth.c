@@ -61,6 +61,47 @@ void growth_compute(const struct growth_point *points, size_t n, uint64_t footpr
 	ret->ram_bytes_per_day = (uint64_t)(ret->rate_per_hour * 24 * (double)footprint_bytes);
 }
 
+/* Fewer zombies than this drown in what else happens on a host. */
+enum { FOOTPRINT_LEAST = 500 };
+
+/* Least squares of bytes over zombies. */
+static double slope_of(const struct footprint_point *p, size_t n, bool slab)
+{
+	double x = 0, y = 0, xx = 0, xy = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double bytes = (double)(slab ? p[i].slab_bytes : p[i].percpu_bytes);
+		x += (double)p[i].dying / (double)n;
+		y += bytes / (double)n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		double bytes = (double)(slab ? p[i].slab_bytes : p[i].percpu_bytes);
+		xx += ((double)p[i].dying - x) * ((double)p[i].dying - x);
+		xy += ((double)p[i].dying - x) * (bytes - y);
+	}
+	return xx > 0 ? xy / xx : 0;
+}
+
+void footprint_measure(const struct footprint_point *points, size_t n, struct footprint *ret)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	*ret = (struct footprint){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		least = MIN_OF(least, points[i].dying);
+		most = MAX_OF(most, points[i].dying);
+	}
+	if (!n || most - least < FOOTPRINT_LEAST)
+		return;
+	double percpu = slope_of(points, n, false), slab = slope_of(points, n, true);
+	if (percpu <= 0) /* something else moved it more */
+		return;
+	ret->known = true;
+	ret->change = most - least;
+	ret->percpu_bytes = (uint64_t)percpu;
+	ret->slab_bytes = slab > 0 ? (uint64_t)slab : 0;
+}
+
 /* RAM per zombie as measured on generated ones: per possible core, and slab. */
 static const struct {
 	unsigned from; /* major << 8 | minor */

@@ -28,6 +28,20 @@ struct growth {
 void growth_compute(const struct growth_point *points, size_t n, uint64_t footprint_bytes,
 		    struct growth *ret);
 
+/* RAM per zombie as this host shows it: how per-core memory and slab went with the number of
+ * zombies over the recording. */
+struct footprint_point {
+	uint64_t dying, percpu_bytes, slab_bytes;
+};
+
+struct footprint {
+	bool known;                        /* the number changed enough to tell */
+	uint64_t percpu_bytes, slab_bytes; /* per zombie */
+	uint64_t change;                   /* zombies between the extremes it is computed from */
+};
+
+void footprint_measure(const struct footprint_point *points, size_t n, struct footprint *ret);
+
 struct zombie_verdict {
 	const char *id; /* "stat-reads", "reclaim-and-ram", "references" */
 	const char *text;

@@ -19,19 +19,23 @@ const char *census_method_name(enum census_method method)
 
 static struct census_group *group_of(struct census_summary *s, const struct owner *owner)
 {
-	AUTO_BUF struct buf text = { 0 };
+	struct buf *text = &s->scratch;
 	bool made;
 
-	owner_group(&text, owner);
+	buf_clear(text);
+	owner_group(text, owner);
+	/* neighbours are mostly of one group */
+	if (s->last < s->groups.len && strcmp(s->groups.items[s->last].owner, buf_str(text)) == 0)
+		return &s->groups.items[s->last];
 	if (s->groups.len >= CENSUS_MOST_GROUPS &&
-	    !map_str_get(&s->by_owner, buf_str(&text), text.len))
+	    !map_str_get(&s->by_owner, buf_str(text), text->len))
 		return NULL;
-	uint64_t *at = map_str_put(&s->by_owner, buf_str(&text), text.len, &made);
+	uint64_t *at = map_str_put(&s->by_owner, buf_str(text), text->len, &made);
 	if (!at)
 		return NULL;
 	if (made) {
 		struct census_group g = {
-			.owner = arena_strndup(&s->strings, buf_str(&text), text.len),
+			.owner = arena_strndup(&s->strings, buf_str(text), text->len),
 			.parent = arena_strndup(&s->strings, owner->parent.at, owner->parent.len),
 			.kind = owner->kind,
 			.first_serial = UINT64_MAX,
@@ -42,6 +46,7 @@ static struct census_group *group_of(struct census_summary *s, const struct owne
 		if (!g.owner || !g.parent || !vec_push(&s->groups, g))
 			return NULL;
 	}
+	s->last = *at;
 	return &s->groups.items[*at];
 }
 
@@ -132,6 +137,7 @@ void census_summary_free(struct census_summary *s)
 	for (size_t i = 0; i < s->n_names; i++)
 		free(s->names[i].path);
 	map_str_free(&s->by_owner);
+	buf_free(&s->scratch);
 	arena_free(&s->strings);
 }
 
@@ -182,6 +188,7 @@ void census_summary_encode(struct buf *out, const struct census_summary *s, size
 		wire_put_u64(out, name->file_bytes);
 		put_str(out, name->path);
 	}
+	wire_put_u64(out, s->slab_host_bytes); /* recordings before this end here */
 }
 
 static const char *get_str(struct wire_reader *r, struct arena *strings)
@@ -243,5 +250,10 @@ int census_summary_decode(const void *bytes, size_t len, struct census_summary *
 		if (!vec_push(&ret->groups, g))
 			return -ENOMEM;
 	}
-	return get_names(&r, ret);
+	int names = get_names(&r, ret);
+	if (names < 0)
+		return names;
+	ret->have &= r.at == r.end ? ~(uint64_t)CENSUS_SLAB : ~UINT64_C(0);
+	ret->slab_host_bytes = r.at == r.end ? 0 : wire_get_u64(&r);
+	return r.failed ? -EBADMSG : 0;
 }

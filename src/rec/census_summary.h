@@ -21,6 +21,7 @@ enum census_summary_have {
 	CENSUS_SERIAL = 1 << 6,
 	CENSUS_PINNED = 1 << 7, /* by_pin was counted */
 	CENSUS_PERCPU = 1 << 8,
+	CENSUS_SLAB = 1 << 9,
 	CENSUS_COUNT_KNOWN = CENSUS_TRACKED | CENSUS_LIVE | CENSUS_DYING,
 };
 
@@ -62,14 +63,17 @@ struct census_summary {
 	uint64_t bytes, file_bytes, anon_bytes, shmem_bytes, slab_bytes, swap_bytes,
 		unevictable_bytes;
 	uint64_t max_serial;
-	uint64_t empty;        /* zombies without a page: held by references only */
-	uint64_t percpu_bytes; /* of the host */
-	uint64_t other_groups; /* zombies whose group did not fit into the table */
+	uint64_t empty;           /* zombies without a page: held by references only */
+	uint64_t percpu_bytes;    /* of the host */
+	uint64_t slab_host_bytes; /* of the host, what reclaim cannot free */
+	uint64_t other_groups;    /* zombies whose group did not fit into the table */
 	struct census_pin_sum by_pin[PIN_KIND_END];
 	VEC(struct census_group) groups;             /* largest first after census_summary_finish */
 	struct census_name names[CENSUS_MOST_NAMES]; /* largest first after census_summary_finish */
 	size_t n_names;
 	struct map_str by_owner;
+	size_t last; /* the group that was counted last */
+	struct buf scratch;
 	struct arena strings;
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
 #include "wire.h"
 
 enum { CHURN_MOST_RECENT = 1024 };
@@ -134,10 +135,66 @@ bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
 	return true;
 }
 
+static struct churn_group *group_like(struct churn_summary *s, const struct churn_group *g)
+{
+	bool made;
+
+	if (s->groups.len >= CHURN_MOST_GROUPS &&
+	    !map_str_get(&s->by_owner, g->owner, strlen(g->owner)))
+		return NULL;
+	uint64_t *at = map_str_put(&s->by_owner, g->owner, strlen(g->owner), &made);
+	if (!at)
+		return NULL;
+	if (made) {
+		struct churn_group fresh = {
+			.owner = arena_strdup(&s->strings, g->owner),
+			.parent = arena_strdup(&s->strings, g->parent),
+			.unit = keep(s, NULL, g->unit),
+			.kind = g->kind,
+		};
+		*at = s->groups.len;
+		if (!fresh.owner || !fresh.parent || !vec_push(&s->groups, fresh))
+			return NULL;
+	}
+	return &s->groups.items[*at];
+}
+
+bool churn_summary_merge(struct churn_summary *s, const struct churn_summary *from)
+{
+	s->from_ns = s->from_ns && s->from_ns < from->from_ns ? s->from_ns : from->from_ns;
+	s->to_ns = s->to_ns > from->to_ns ? s->to_ns : from->to_ns;
+	s->lost += from->lost;
+	s->creators_known |= from->creators_known;
+	vec_foreach (&from->groups, g) {
+		struct churn_group *sum = group_like(s, g);
+		if (!sum && s->groups.len < CHURN_MOST_GROUPS)
+			return false;
+		if (!sum) {
+			s->lost++;
+			continue;
+		}
+		sum->made += g->made;
+		sum->removed += g->removed;
+		sum->released += g->released;
+		sum->attached += g->attached;
+		sum->young = g->young; /* of its end */
+		sum->lifetime_ns += g->lifetime_ns;
+		sum->lifetimes += g->lifetimes;
+		sum->zombie_ns += g->zombie_ns;
+		sum->zombies += g->zombies;
+		sum->creator = keep(s, sum->creator, g->creator);
+		sum->creator_cgroup = keep(s, sum->creator_cgroup, g->creator_cgroup);
+		sum->pid = g->pid ? g->pid : sum->pid;
+	}
+	return true;
+}
+
 void churn_summary_clear(struct churn_summary *s)
 {
 	s->groups.len = 0;
 	s->recent.len = 0;
+	s->zombies.len = 0;
+	s->zombies_left_out = 0;
 	s->lost = 0;
 	map_str_free(&s->by_owner);
 	s->by_owner = (struct map_str){ 0 };
@@ -149,6 +206,7 @@ void churn_summary_free(struct churn_summary *s)
 {
 	vec_free(&s->groups);
 	vec_free(&s->recent);
+	vec_free(&s->zombies);
 	map_str_free(&s->by_owner);
 	map_u64_free(&s->made_at);
 	map_u64_free(&s->removed_at);
@@ -178,6 +236,24 @@ static void put_str(struct buf *out, const char *text)
 	wire_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
 }
 
+/* Behind the groups; recordings before this end there. */
+static void encode_zombies(struct buf *out, const struct churn_summary *s)
+{
+	size_t n = s->zombies.len < CHURN_MOST_ZOMBIES ? s->zombies.len : CHURN_MOST_ZOMBIES;
+
+	wire_put_u64(out, n);
+	wire_put_u64(out, s->zombies_left_out + s->zombies.len - n);
+	for (size_t i = 0; i < n; i++) {
+		const struct cgroup_life *z = &s->zombies.items[i];
+		wire_put_u64(out, z->id);
+		wire_put_u64(out, z->created_ns);
+		wire_put_u64(out, z->died_ns);
+		wire_put_u64(out, (uint64_t)z->creator.pid);
+		put_str(out, z->creator.comm);
+		put_str(out, z->creator.cgroup);
+	}
+}
+
 void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t most)
 {
 	size_t n = s->groups.len < most ? s->groups.len : most;
@@ -204,6 +280,7 @@ void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t
 	/* added later: behind what older versions read */
 	for (size_t i = 0; i < n; i++)
 		wire_put_u64(out, s->groups.items[i].young);
+	encode_zombies(out, s);
 }
 
 /* "" stands for absent. */
@@ -213,6 +290,30 @@ static const char *get_str(struct wire_reader *r, struct arena *strings)
 	const char *bytes = wire_get_bytes(r, &len);
 
 	return bytes && len && *bytes ? arena_strndup(strings, bytes, len) : NULL;
+}
+
+static int decode_zombies(struct wire_reader *r, struct churn_summary *ret)
+{
+	if (r->at == r->end)
+		return 0;
+	uint64_t n = wire_get_u64(r);
+	ret->zombies_left_out = wire_get_u64(r);
+	if (r->failed || n > CHURN_MOST_ZOMBIES)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		struct cgroup_life z = { .id = wire_get_u64(r) };
+		z.created_ns = wire_get_u64(r);
+		z.died_ns = wire_get_u64(r);
+		z.creator.pid = (int)wire_get_u64(r);
+		const char *comm = get_str(r, &ret->strings);
+		z.creator.cgroup = get_str(r, &ret->strings);
+		if (r->failed)
+			return -EBADMSG;
+		text_copy(z.creator.comm, sizeof(z.creator.comm), comm ? comm : "");
+		if (!vec_push(&ret->zombies, z))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret)
@@ -248,5 +349,5 @@ int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *re
 		return 0; /* of an older version */
 	vec_foreach (&ret->groups, g)
 		g->young = wire_get_u64(&r);
-	return r.failed ? -EBADMSG : 0;
+	return r.failed ? -EBADMSG : decode_zombies(&r, ret);
 }

@@ -6,6 +6,7 @@
 
 #include "arena.h"
 #include "buf.h"
+#include "cgroup_lives.h"
 #include "map.h"
 #include "owner.h"
 #include "vec.h"
@@ -38,10 +39,14 @@ struct churn_summary {
 	struct map_str by_owner;
 	struct map_u64 made_at, removed_at; /* cgroup id → monotonic time */
 	VEC(struct churn_removal) recent;   /* removals of the last CHURN_YOUNG_NS */
+	/* Cgroups that were removed in this stretch and are zombies at its end. Strings of decoded
+	 * ones live in `strings`. */
+	VEC(struct cgroup_life) zombies;
+	uint64_t zombies_left_out; /* that did not fit */
 	struct arena strings;
 };
 
-enum { CHURN_MOST_GROUPS = 1024, CHURN_MOST_OPEN = 100000 };
+enum { CHURN_MOST_GROUPS = 1024, CHURN_MOST_OPEN = 100000, CHURN_MOST_ZOMBIES = 2000 };
 /* The kernel releases even an empty cgroup only after grace periods and a worker: what was removed
  * less than this ago is on its way and no zombie. */
 #define CHURN_YOUNG_NS UINT64_C(1000000000)
@@ -64,6 +69,8 @@ struct churn_event {
 };
 
 bool churn_summary_add(struct churn_summary *s, const struct churn_event *e);
+/* Add the groups of `from` to those of `s`, owner by owner; the stretch grows by its. */
+bool churn_summary_merge(struct churn_summary *s, const struct churn_summary *from);
 /* Start the next stretch: groups and their numbers go, open lifetimes stay. */
 void churn_summary_clear(struct churn_summary *s);
 void churn_summary_free(struct churn_summary *s);

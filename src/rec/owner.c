@@ -379,7 +379,8 @@ void owner_group(struct buf *out, const struct owner *o)
 		buf_add(out, o->task.at, o->task.len);
 		return;
 	}
-	buf_addf(out, "%s under ", kind_plurals[o->kind]);
+	buf_add_str(out, kind_plurals[o->kind]);
+	buf_add_str(out, " under ");
 	if (o->parent.len && o->parent.at[0] != '/')
 		buf_add_char(out, '/');
 	buf_add(out, o->parent.at, o->parent.len);
@@ -397,8 +398,6 @@ static void label_part(struct buf *out, const char *word, struct owner_text text
 
 void owner_label(struct buf *out, const struct owner *o)
 {
-	AUTO_BUF struct buf uid = { 0 };
-
 	buf_clear(out);
 	switch (o->kind) {
 	case OWNER_UNIT:
@@ -412,9 +411,10 @@ void owner_label(struct buf *out, const struct owner *o)
 	default:
 		buf_add_str(out, owner_kind_name(o->kind));
 	}
-	owner_pod_uid(&uid, o);
-	if (uid.len && o->kind == OWNER_POD)
-		buf_addf(out, " %s", buf_str(&uid));
+	if (o->pod.len && o->kind == OWNER_POD) {
+		buf_add_char(out, ' ');
+		owner_pod_uid(out, o);
+	}
 	label_part(out, "task ", o->kind == OWNER_LAB ? (struct owner_text){ 0 } : o->task);
 	label_part(out, "container ", o->container);
 }

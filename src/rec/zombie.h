@@ -15,10 +15,11 @@ enum zombie_have {
 	ZOMBIE_SPLIT = 1 << 2, /* anon_bytes and shmem_bytes; else their sum is in anon_bytes */
 	ZOMBIE_SLAB = 1 << 3,
 	ZOMBIE_SWAP = 1 << 4,
-	ZOMBIE_MEMCG_ID = 1 << 5,
 	ZOMBIE_CREATED = 1 << 6,
 	ZOMBIE_DIED = 1 << 7,
-	ZOMBIE_PINS = 1 << 8, /* the pins were looked for */
+	ZOMBIE_PINS = 1 << 8,          /* the pins were looked for */
+	ZOMBIE_CREATED_AFTER = 1 << 9, /* where the time itself is not known */
+	ZOMBIE_CREATED_BEFORE = 1 << 10,
 };
 
 enum pin_kind {
@@ -100,11 +101,10 @@ struct zombie {
 	struct owner owner;
 	uint64_t bytes; /* on the LRU lists: what reclaim could free or not */
 	uint64_t file_bytes, anon_bytes, shmem_bytes, unevictable_bytes, slab_bytes, swap_bytes;
-	uint64_t usage_bytes; /* the kernel's counter; over-reports */
 	int64_t refs;
 	uint64_t serial; /* order of creation among all cgroups since boot */
-	uint64_t memcg_id;
 	uint64_t created_ns, died_ns;
+	uint64_t created_after_ns, created_before_ns;
 	const struct zombie_creator *creator; /* NULL = not seen */
 	const struct zombie_pin *pins;
 	size_t n_pins;

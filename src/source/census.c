@@ -34,6 +34,18 @@ static unsigned census_nodes(const struct root *root)
 	return MIN_OF(most, (unsigned)CENSUS_NODES);
 }
 
+/* Nothing can be in swap where there is none; unknown counts as on. */
+static bool census_swap_is_on(const struct root *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	/* a line of headings, then one per device */
+	if (root_read(root, "proc/swaps", ROOT_FILE_CAP, &text, NULL) < 0)
+		return true;
+	const char *line = text_next_line(buf_str(&text));
+	return line && *line;
+}
+
 int census_open(const struct root *root, const struct offer *offer, unsigned want,
 		struct census **ret, struct err *err)
 {
@@ -49,9 +61,13 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 	c->root = root;
 	c->want = c->opened_for = want;
 	c->v1 = offer->memory != CGROUP_MEMORY_V2;
+	c->swap_on = census_swap_is_on(root);
 	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	c->batch = calloc(CENSUS_OUT, sizeof(*c->batch));
-	int r = c->batch ? census_load(c, err) : err_set(err, -ENOMEM, "out of memory");
+	int r = census_load(c, err);
+	if (r == 0 && !c->maps[CENSUS_JOB_WALK]) {
+		c->copies = calloc(CENSUS_OUT, sizeof(*c->copies));
+		r = c->copies ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
 	if (r < 0) {
 		census_close(c);
 		return r;
@@ -72,30 +88,49 @@ static void walk_reset(struct census *c)
 	c->st->budget = CENSUS_BUDGET;
 	c->st->own_pid = (unsigned)getpid();
 	c->st->v1 = c->v1;
+	c->st->detail = (c->want ? CENSUS_DETAIL_REFS : 0) | (c->swap_on ? CENSUS_DETAIL_SWAP : 0);
 	c->slices = c->longest_slice_ns = 0;
+	buf_clear(&c->prefix);
+	memset(c->prefix_len, 0, sizeof(c->prefix_len));
 	c->broken_lists = 0;
 }
 
-/* The record's own name goes onto its level; the path is all levels down to it. */
-static void set_name(struct census *c, const struct census_rec *rec)
+/* Appends the path of the record and keeps where it lies. Records come in the order of the walk, so
+ * what is above it is still in the prefix. */
+static void keep_path(struct census *c, unsigned i, const struct census_rec *rec)
 {
-	struct buf *name = &c->names[MIN_OF(rec->depth, (unsigned)CENSUS_DEPTH)];
+	unsigned depth = MAX_OF(MIN_OF(rec->depth, (unsigned)CENSUS_DEPTH), 1u);
 
-	buf_clear(name);
-	buf_add(name, rec->name, strnlen(rec->name, sizeof(rec->name)));
+	c->prefix.len = MIN_OF(c->prefix_len[depth - 1], c->prefix.len);
+	buf_add_char(&c->prefix, '/');
+	buf_add(&c->prefix, rec->name, strnlen(rec->name, sizeof(rec->name)));
+	c->prefix_len[depth] = c->prefix.len;
+	if (!rec->dying)
+		return;
+	c->path_at[i] = c->paths.len;
+	c->path_len[i] = c->prefix.len;
+	buf_add(&c->paths, c->prefix.data, c->prefix.len + 1); /* with its end */
 }
 
-/* Appends the path of the record at hand and keeps where it lies: names change with every record.
- */
-static void keep_path(struct census *c, unsigned i, unsigned depth)
+void census_lru_pages(const struct census *c, const struct census_rec *rec,
+		      uint64_t ret[CENSUS_LRUS])
 {
-	c->path_at[i] = c->paths.len;
-	for (unsigned k = 1; k <= depth && k <= CENSUS_DEPTH; k++) {
-		buf_add_char(&c->paths, '/');
-		buf_add(&c->paths, buf_str(&c->names[k]), c->names[k].len);
-	}
-	c->path_len[i] = c->paths.len - c->path_at[i];
-	buf_add_char(&c->paths, '\0');
+	unsigned words = MIN_OF(c->st->zone_words, (unsigned)CENSUS_ZONE_WORDS);
+	unsigned gens = MIN_OF(c->st->gen_words, (unsigned)CENSUS_ZONE_WORDS);
+	unsigned zones = gens / 8; /* 4 generations, 2 types */
+
+	memset(ret, 0, CENSUS_LRUS * sizeof(*ret));
+	if (!(rec->have & CENSUS_HAVE_LRU))
+		return;
+	for (unsigned i = 0; i + CENSUS_LRUS <= words; i += CENSUS_LRUS)
+		for (unsigned k = 0; k < CENSUS_LRUS; k++)
+			ret[k] += rec->zones[i + k];
+	for (unsigned node = 0; node < rec->more && node < CENSUS_NODES_CHUNK - 1; node++)
+		for (unsigned i = 0; i < words; i++)
+			ret[i % CENSUS_LRUS] += rec->more_zones[node][i];
+	for (unsigned i = 0; zones && i < gens; i++)
+		if ((int64_t)rec->gens[i] > 0) /* may be below 0 for a moment */
+			ret[i / zones % 2 ? 2 : 0] += rec->gens[i];
 }
 
 static void fill_bytes(const struct census *c, const struct census_rec *rec, struct zombie *z)
@@ -103,17 +138,17 @@ static void fill_bytes(const struct census *c, const struct census_rec *rec, str
 	uint64_t page = c->page_bytes;
 
 	if (rec->have & CENSUS_HAVE_LRU) {
-		z->anon_bytes = (rec->lru_pages[0] + rec->lru_pages[1]) * page;
-		z->file_bytes = (rec->lru_pages[2] + rec->lru_pages[3]) * page;
-		z->unevictable_bytes = rec->lru_pages[4] * page;
+		uint64_t lru[CENSUS_LRUS];
+		census_lru_pages(c, rec, lru);
+		z->anon_bytes = (lru[0] + lru[1]) * page;
+		z->file_bytes = (lru[2] + lru[3]) * page;
+		z->unevictable_bytes = lru[4] * page;
 		z->bytes = z->anon_bytes + z->file_bytes + z->unevictable_bytes;
 		z->have |= ZOMBIE_LRU;
 		if (!z->anon_bytes)
 			z->have |= ZOMBIE_SPLIT;
 	}
-	z->usage_bytes = rec->usage_pages * page;
-	if (rec->have & CENSUS_HAVE_KMEM && c->v1) {
-		/* v2 does not charge this counter */
+	if (rec->have & CENSUS_HAVE_KMEM) {
 		z->slab_bytes = rec->kmem_pages * page;
 		z->have |= ZOMBIE_SLAB;
 	}
@@ -122,8 +157,9 @@ static void fill_bytes(const struct census *c, const struct census_rec *rec, str
 		if (c->v1) /* v1 counts memory and swap together */
 			swap = swap > rec->usage_pages ? swap - rec->usage_pages : 0;
 		z->swap_bytes = swap * page;
-		z->have |= ZOMBIE_SWAP;
 	}
+	if (rec->have & CENSUS_HAVE_SWAP || !c->swap_on)
+		z->have |= ZOMBIE_SWAP;
 }
 
 static void fill_zombie(const struct census *c, unsigned i, const struct census_rec *rec,
@@ -136,10 +172,6 @@ static void fill_zombie(const struct census *c, unsigned i, const struct census_
 	if (rec->have & CENSUS_HAVE_REFS) {
 		z->refs = rec->refs;
 		z->have |= ZOMBIE_REFS;
-	}
-	if (rec->have & CENSUS_HAVE_MEMCG_ID) {
-		z->memcg_id = rec->memcg_id;
-		z->have |= ZOMBIE_MEMCG_ID;
 	}
 	fill_bytes(c, rec, z);
 }
@@ -176,7 +208,7 @@ static bool add_references(struct census *c, const struct census_rec *rec, const
 	    !vec_push(&c->own,
 		      ((struct zombie_pin){ .kind = PIN_MLOCKED, .bytes = z->unevictable_bytes })))
 		return false;
-	if (rec->have & CENSUS_HAVE_MEMCG_ID && rec->swap_refs &&
+	if (rec->have & CENSUS_HAVE_SWAP_REFS && rec->swap_refs &&
 	    !vec_push(&c->own, ((struct zombie_pin){ .kind = PIN_SWAP, .bytes = z->swap_bytes })))
 		return false;
 	if (c->own.len || !(z->have & ZOMBIE_REFS) || z->refs <= 0)
@@ -224,7 +256,6 @@ struct walk {
 	struct zombie_files *files;
 	int (*each)(void *arg, const struct zombie *z);
 	void *arg;
-	uint64_t max_serial;
 };
 
 static int give_zombie(const struct walk *w, unsigned i, size_t *at, const struct census_rec *rec,
@@ -241,30 +272,24 @@ static int give_zombie(const struct walk *w, unsigned i, size_t *at, const struc
 	return w->each(w->arg, &z);
 }
 
-/* Copies the slice (the next one overwrites it) and gives every zombie its path. Those that are not
- * asked for are marked as not dying. */
+/* Gives every zombie of the slice its path. The records stay where they are until the next one. */
 static int take_slice(struct walk *w, struct err *err)
 {
 	struct census *c = w->c;
-	struct census_rec copy;
 
 	buf_clear(&c->paths);
 	c->n_batch = c->st->out_n;
 	for (unsigned i = 0; i < c->n_batch; i++) {
-		const struct census_rec *rec = census_out(c, CENSUS_JOB_WALK, i, &copy);
+		const struct census_rec *rec =
+			census_out(c, CENSUS_JOB_WALK, i, c->copies ? &c->copies[i] : NULL);
 		if (!rec)
 			return err_set(err, -EIO, "reading the census: %s", strerror(errno));
-		c->batch[i] = *rec;
-		set_name(c, rec);
-		if (rec->serial > w->max_serial)
-			w->max_serial = rec->serial;
-		if (!rec->dying)
-			continue;
-		keep_path(c, i, rec->depth);
-		c->batch[i].dying = zombie_is_below(buf_str(&c->paths) + c->path_at[i],
-						    c->path_len[i], w->below);
+		c->batch[i] = rec;
+		keep_path(c, i, rec);
+		c->asked[i] = rec->dying && zombie_is_below(buf_str(&c->paths) + c->path_at[i],
+							    c->path_len[i], w->below);
 	}
-	return c->paths.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+	return c->paths.failed || c->prefix.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static int give_slice(struct walk *w, struct err *err)
@@ -276,12 +301,12 @@ static int give_slice(struct walk *w, struct err *err)
 	if (r == 0 && c->want)
 		r = census_batch_pins(c, w->files, !(c->want & CENSUS_WANT_PINS), err);
 	for (unsigned i = 0; r == 0 && i < c->n_batch; i++)
-		if (c->batch[i].dying)
-			r = give_zombie(w, i, &at, &c->batch[i], err);
+		if (c->asked[i])
+			r = give_zombie(w, i, &at, c->batch[i], err);
 	return r;
 }
 
-static void fill_totals(const struct census *c, const struct walk *w, struct census_totals *ret)
+static void fill_totals(const struct census *c, struct census_totals *ret)
 {
 	static const char *const how[] = {
 		[CENSUS_LOOP] = "bpf_loop",
@@ -297,7 +322,7 @@ static void fill_totals(const struct census *c, const struct walk *w, struct cen
 		.restarts = c->st->restarts + c->st->discarded,
 		.longest_slice_ns = c->longest_slice_ns,
 		.too_deep = c->st->too_deep,
-		.max_serial = w->max_serial,
+		.max_serial = c->st->max_serial,
 		.complete = c->st->done,
 	};
 	text_copy(ret->how, sizeof(ret->how), how[c->variant]);
@@ -326,7 +351,7 @@ int census_walk(struct census *c, const char *below, struct zombie_files *files,
 	} while (!c->st->done &&
 		 c->st->steps < CENSUS_STEPS_LEAST +
 					(c->st->live + c->st->dying) * CENSUS_STEPS_PER_CGROUP);
-	fill_totals(c, &w, ret);
+	fill_totals(c, ret);
 	if (!ret->complete)
 		unknowns_add(unknowns, "census", "the list changed faster than it could be walked");
 	if (ret->too_deep)

@@ -36,7 +36,7 @@ struct census {
 	const struct root *root;
 	enum census_variant variant;
 	unsigned want, opened_for;
-	bool v1;
+	bool v1, swap_on;
 	uint64_t page_bytes;
 	struct census_state *st; /* mapped, or our copy before 5.5 */
 	bool st_mapped;
@@ -46,12 +46,15 @@ struct census {
 	uint64_t longest_slice_ns, slices;
 	int programs[4]; /* by job; -1 = not loaded */
 	void *links[4];
-	/* names of the levels above the record at hand */
-	struct buf names[CENSUS_DEPTH + 1];
+	/* the path of the record at hand: level k of it ends at prefix_len[k] */
+	struct buf prefix;
+	size_t prefix_len[CENSUS_DEPTH + 1];
 	struct buf paths;
 	size_t path_at[CENSUS_OUT], path_len[CENSUS_OUT];
-	/* the batch of zombies that a slice brought */
-	struct census_rec *batch;
+	/* the batch that a slice brought: in the mapped output, else in `copies` */
+	const struct census_rec *batch[CENSUS_OUT];
+	bool asked[CENSUS_OUT]; /* a zombie, and below what was asked for */
+	struct census_rec *copies;
 	unsigned n_batch;
 	VEC(struct census_batch_pin) pins;
 	VEC(struct census_ref) refs; /* sorted by css */
@@ -61,6 +64,10 @@ struct census {
 	bool mounts_read;
 };
 
+/* Pages of a record by list: inactive and active anonymous, inactive and active file, unevictable.
+ */
+void census_lru_pages(const struct census *c, const struct census_rec *rec,
+		      uint64_t ret[CENSUS_LRUS]);
 /* The n-th output record of a job, copied into buf when it is not mapped. */
 const void *census_out(struct census *c, enum census_job job, unsigned n, void *buf);
 /* One slice of the job; what it put out is counted in c->st->out_n. */

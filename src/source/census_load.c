@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "auto.h"
+#include "bpf_types.h"
 #include "census_abi.h"
 #include "census_impl.h"
 /* generated: needs census_abi.h */
@@ -28,15 +30,6 @@ static unsigned kernel_version(void)
 	    text_take_u64(&p, &minor) < 0)
 		return 0;
 	return (unsigned)(major << 8 | minor);
-}
-
-/* The verifier's words only help who develops this: ZSCOPE_BPF_LOG=1. */
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	if (getenv("ZSCOPE_BPF_LOG"))
-		vfprintf(stderr, format, args);
-	return 0;
 }
 
 /* ZSCOPE_CENSUS = loop | run | trigger: a lower rung than this kernel has, for tests of the ladder.
@@ -86,7 +79,7 @@ static size_t out_stride(enum census_job job)
 	static const size_t sizes[] = {
 		[CENSUS_JOB_WALK] = sizeof(struct census_rec),
 		[CENSUS_JOB_PINS] = sizeof(struct census_pin),
-		[CENSUS_JOB_PATHS] = sizeof(struct census_name),
+		[CENSUS_JOB_PATHS] = sizeof(struct census_part),
 	};
 	return (sizes[job] + 7) & ~(size_t)7;
 }
@@ -228,16 +221,23 @@ static int load_failed(const struct census *c, int code, struct err *err)
 
 static int load_once(struct census *c, struct err *err)
 {
-	c->skel = census_bpf__open();
+	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
+
+	c->skel = census_bpf__open_opts(&opts);
 	if (!c->skel)
 		return err_set(err, -errno, "bpf: opening the census program: %s", strerror(errno));
 	choose_programs(c);
-	int r = census_bpf__load(c->skel);
-	if (r < 0) {
+	int r = bpf_types_fill(&types, c->root, c->skel->obj, err);
+	int loaded = r == 0 ? census_bpf__load(c->skel) : 0;
+	if (r < 0 || loaded < 0) {
 		census_bpf__destroy(c->skel);
 		c->skel = NULL;
-		return load_failed(c, r, err);
 	}
+	if (loaded < 0 || r == -ENOENT)
+		return load_failed(c, loaded < 0 ? loaded : r, err);
+	if (r < 0)
+		return err_prefix(err, r, "bpf");
 	return 0;
 }
 
@@ -260,7 +260,7 @@ int census_load(struct census *c, struct err *err)
 {
 	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 
-	libbpf_set_print(silent);
+	bpf_types_quiet();
 	if (kernel_version() < (5 << 8 | 11))
 		setrlimit(RLIMIT_MEMLOCK, &all); /* maps were charged to it */
 	c->variant = best_variant();
@@ -285,10 +285,9 @@ void census_close(struct census *c)
 			munmap(c->maps[i], c->map_bytes[i]);
 		bpf_link__destroy(c->links[i]);
 	}
-	for (size_t i = 0; i <= CENSUS_DEPTH; i++)
-		buf_free(&c->names[i]);
+	buf_free(&c->prefix);
 	buf_free(&c->paths);
-	free(c->batch);
+	free(c->copies);
 	vec_free(&c->pins);
 	vec_free(&c->refs);
 	vec_free(&c->own);

@@ -156,7 +156,7 @@ static int resolve_some(struct census *c, struct zombie_files *files, size_t fro
 	AUTO_ARENA struct arena strings = { 0 };
 	AUTO_FREE struct census_target *targets = calloc(n, sizeof(*targets));
 	struct path_parts parts = { 0 };
-	struct census_name copy;
+	struct census_part copy;
 	unsigned current = 0;
 
 	if (!targets)
@@ -170,7 +170,7 @@ static int resolve_some(struct census *c, struct zombie_files *files, size_t fro
 	while (r == 0 && !c->st->done) {
 		r = census_slice(c, CENSUS_JOB_PATHS, err);
 		for (unsigned i = 0; r == 0 && i < c->st->out_n; i++) {
-			const struct census_name *name = census_out(c, CENSUS_JOB_PATHS, i, &copy);
+			const struct census_part *name = census_out(c, CENSUS_JOB_PATHS, i, &copy);
 			if (!name || name->index >= n)
 				continue;
 			if (name->index != current) {
@@ -210,11 +210,15 @@ static unsigned choose_targets(const struct census *c, bool anon_only,
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < c->n_batch; i++) {
-		const struct census_rec *rec = &c->batch[i];
-		uint64_t pages = rec->lru_pages[0] + rec->lru_pages[1];
+		const struct census_rec *rec = c->batch[i];
+		uint64_t lru[CENSUS_LRUS];
+		if (!c->asked[i])
+			continue;
+		census_lru_pages(c, rec, lru);
+		uint64_t pages = lru[0] + lru[1];
 		if (!anon_only)
-			pages += rec->lru_pages[2] + rec->lru_pages[3];
-		if (!rec->dying || !pages)
+			pages += lru[2] + lru[3];
+		if (!pages)
 			continue;
 		batch_index[n] = i;
 		targets[n++] = (struct census_target){ .ptr = rec->css, .check = rec->serial };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bpf_types.h"
 #include "cgroup_walk.h"
 #include "churn_abi.h"
 /* generated: needs churn_abi.h */
@@ -63,23 +64,24 @@ static int take_raw(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int silent(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level, (void)format, (void)args;
-	return 0;
-}
-
 static int open_bpf(struct churn *c, struct err *err)
 {
 	const char *wish = getenv("ZSCOPE_CENSUS");
 
 	if (wish && strcmp(wish, "off") == 0)
 		return err_set(err, -EPERM, "bpf: switched off by ZSCOPE_CENSUS=off");
-	libbpf_set_print(silent);
-	c->skel = churn_bpf__open_and_load();
+	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
+
+	c->skel = churn_bpf__open_opts(&opts);
 	if (!c->skel)
-		return err_set(err, -errno, "bpf: the churn program cannot be loaded: %s",
-			       strerror(errno));
+		return err_set(err, -errno, "bpf: opening the churn program: %s", strerror(errno));
+	int r = bpf_types_fill(&types, c->root, c->skel->obj, err);
+	if (r < 0)
+		return err_prefix(err, r, "bpf");
+	r = churn_bpf__load(c->skel);
+	if (r < 0)
+		return err_set(err, r, "bpf: the churn program cannot be loaded: %s", strerror(-r));
 	if (churn_bpf__attach(c->skel) < 0)
 		return err_set(err, -errno, "bpf: attaching to the cgroup tracepoints: %s",
 			       strerror(errno));

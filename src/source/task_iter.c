@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bpf_types.h"
 /* generated */
 #include "task_iter.skel.h"
 
@@ -21,10 +22,19 @@ struct task_iter {
 	struct bpf_link *link;
 };
 
-static int task_iter_silent(enum libbpf_print_level level, const char *format, va_list args)
+static int task_iter_load(struct task_iter *it, const struct root *root, struct err *err)
 {
-	(void)level, (void)format, (void)args;
-	return 0;
+	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
+
+	it->skel = task_iter_bpf__open_opts(&opts);
+	int r = it->skel ? bpf_types_fill(&types, root, it->skel->obj, err) : -errno;
+	if (r == 0)
+		r = task_iter_bpf__load(it->skel);
+	if (r < 0)
+		return err_set(err, r, "BPF task iterator: %s", strerror(-r));
+	it->link = bpf_program__attach_iter(it->skel->progs.task_iter, NULL);
+	return it->link ? 0 : err_set(err, -errno, "BPF task iterator: %s", strerror(errno));
 }
 
 int task_iter_open(const struct root *root, struct task_iter **ret, struct err *err)
@@ -39,18 +49,10 @@ int task_iter_open(const struct root *root, struct task_iter **ret, struct err *
 	struct task_iter *it = calloc(1, sizeof(*it));
 	if (!it)
 		return err_set(err, -ENOMEM, "out of memory");
-	libbpf_print_fn_t before = libbpf_set_print(task_iter_silent);
-	it->skel = task_iter_bpf__open_and_load();
-	int r = it->skel ? 0 : -errno;
-	if (it->skel) {
-		it->link = bpf_program__attach_iter(it->skel->progs.task_iter, NULL);
-		r = it->link ? 0 : -errno;
-	}
-	libbpf_set_print(before);
-	if (r < 0 || !it->link) {
+	int r = task_iter_load(it, root, err);
+	if (r < 0) {
 		task_iter_close(it);
-		r = r < 0 ? r : -EIO;
-		return err_set(err, r, "BPF task iterator: %s", strerror(-r));
+		return r;
 	}
 	*ret = it;
 	return 0;

@@ -24,7 +24,11 @@ static int take_zombie(void *arg, const struct zombie *z)
 	t->missing_split += !(z->have & ZOMBIE_SPLIT);
 	t->missing_slab += !(z->have & ZOMBIE_SLAB);
 	t->missing_swap += !(z->have & ZOMBIE_SWAP);
-	return t->options->each ? t->options->each(t->options->arg, z, t->files) : 0;
+	if (!t->options->each || !t->options->lives)
+		return t->options->each ? t->options->each(t->options->arg, z, t->files) : 0;
+	struct zombie dated = *z;
+	cgroup_lives_date(t->options->lives, &dated);
+	return t->options->each(t->options->arg, &dated, t->files);
 }
 
 /* The numbers that the kernel's own files give. */
@@ -76,16 +80,21 @@ static void take_counts(const struct rec_cgroups *row, struct census_summary *s)
 		s->method = CENSUS_BY_PROC_CGROUPS;
 }
 
-static void read_percpu(const struct root *root, struct census_summary *s)
+static void read_host_memory(const struct root *root, struct census_summary *s)
 {
 	AUTO_BUF struct buf text = { 0 };
 	uint64_t kilobytes;
 
-	if (root_read(root, "proc/meminfo", ROOT_FILE_CAP, &text, NULL) < 0 ||
-	    text_key_u64(buf_str(&text), "Percpu:", &kilobytes) < 0)
+	if (root_read(root, "proc/meminfo", ROOT_FILE_CAP, &text, NULL) < 0)
 		return;
-	s->percpu_bytes = kilobytes * 1024;
-	s->have |= CENSUS_PERCPU;
+	if (text_key_u64(buf_str(&text), "Percpu:", &kilobytes) == 0) {
+		s->percpu_bytes = kilobytes * 1024;
+		s->have |= CENSUS_PERCPU;
+	}
+	if (text_key_u64(buf_str(&text), "SUnreclaim:", &kilobytes) == 0) {
+		s->slab_host_bytes = kilobytes * 1024;
+		s->have |= CENSUS_SLAB;
+	}
 }
 
 static void name_missing(const struct taking *t, const struct offer *offer,
@@ -143,7 +152,7 @@ int zombies_read_with(struct census *census, const char *why_not, const struct r
 
 	*ret = (struct census_summary){ .time_ns = clock_real_ns() };
 	*ret_totals = (struct census_totals){ 0 };
-	read_percpu(root, ret);
+	read_host_memory(root, ret);
 	if (census) {
 		int r = take_census(census, options, offer, files, ret, ret_totals, unknowns, err);
 		if (r < 0)

@@ -5,6 +5,7 @@
 
 #include "census.h"
 #include "census_summary.h"
+#include "cgroup_lives.h"
 #include "offer.h"
 #include "root.h"
 #include "unknowns.h"
@@ -12,6 +13,8 @@
 struct zombies_options {
 	unsigned want;     /* enum census_want */
 	const char *below; /* NULL = the whole host */
+	/* Dates and creators for each(); NULL = none are known. */
+	const struct cgroup_lives *lives;
 	/* Each zombie as it is found; may be NULL. Valid during the call only. */
 	int (*each)(void *arg, const struct zombie *z, const struct zombie_files *files);
 	void *arg;

@@ -18,6 +18,7 @@ enum {
 	RECORD_CHURN_BUSY_S = 5,
 	RECORD_CHURN_BUSY = 20, /* made within RECORD_CHURN_BUSY_S */
 	RECORD_CHURN_GROUPS = 100,
+	RECORD_CHURN_DEAD = CHURN_MOST_ZOMBIES,
 };
 
 struct record_churn {
@@ -27,6 +28,10 @@ struct record_churn {
 	struct census *census;
 	char census_why[300];
 	struct churn_summary summary;
+	struct cgroup_lives
+		lives;      /* those alive that were made since it began, and the newly dead */
+	VEC(uint64_t) dead; /* ids, since the last frame */
+	uint64_t real_minus_mono;
 	uint64_t lost;
 	uint64_t next_ns;  /* monotonic */
 	uint64_t early_ns; /* not before, even when it is busy */
@@ -41,6 +46,8 @@ static void part_close(void *state)
 	churn_close(p->churn);
 	census_close(p->census);
 	churn_summary_free(&p->summary);
+	cgroup_lives_free(&p->lives);
+	vec_free(&p->dead);
 	buf_free(&p->frame);
 	free(p);
 }
@@ -65,6 +72,7 @@ static int part_open(void **ret_state, const struct recorder_context *context, s
 		}
 	}
 	p->summary.from_ns = clock_real_ns();
+	p->real_minus_mono = p->summary.from_ns - clock_mono_ns();
 	*ret_state = p;
 	return 0;
 }
@@ -72,7 +80,32 @@ static int part_open(void **ret_state, const struct recorder_context *context, s
 static void take(void *arg, const struct churn_event *e)
 {
 	struct record_churn *p = arg;
+
 	churn_summary_add(&p->summary, e);
+	cgroup_lives_event(&p->lives, e, p->real_minus_mono);
+	if (e->what == CHURN_REMOVED && e->id && p->dead.len < RECORD_CHURN_DEAD)
+		vec_push(&p->dead, e->id);
+	else if (e->what == CHURN_REMOVED)
+		p->summary.zombies_left_out++;
+}
+
+/* Who died since the last frame and is still held goes into this one, and is then forgotten. */
+static void take_dead(struct record_churn *p)
+{
+	vec_foreach (&p->dead, id) {
+		const struct cgroup_life *life = cgroup_lives_get(&p->lives, *id);
+		if (life && life->died_ns && !vec_push(&p->summary.zombies, *life))
+			p->summary.zombies_left_out++;
+	}
+}
+
+static void forget_dead(struct record_churn *p)
+{
+	vec_foreach (&p->dead, id)
+		cgroup_lives_remove(&p->lives, *id);
+	p->dead.len = 0;
+	p->summary.zombies_left_out += p->lives.dropped;
+	p->lives.dropped = 0;
 }
 
 static int part_ready(void *state, struct store_writer *w, struct err *err)
@@ -94,11 +127,13 @@ static int put_churn(struct record_churn *p, const struct store_clock *clock,
 	p->summary.creators_known = churn_knows_creators(p->churn);
 	churn_summary_young(&p->summary, clock_mono_ns());
 	churn_summary_sort(&p->summary);
+	take_dead(p);
 	buf_clear(&p->frame);
 	churn_summary_encode(&p->frame, &p->summary, RECORD_CHURN_GROUPS);
 	int r = store_writer_append(w, FRAME_CHURN, 1, clock->real_ns, p->frame.data, p->frame.len,
 				    err);
 	churn_summary_clear(&p->summary);
+	forget_dead(p);
 	p->summary.from_ns = clock->real_ns;
 	return r;
 }
@@ -134,6 +169,7 @@ static int part_tick(void *state, const struct store_clock *clock, struct store_
 		     struct err *err)
 {
 	struct record_churn *p = state;
+	p->real_minus_mono = clock->real_ns - clock->mono_ns;
 	int r = part_ready(state, w, err);
 
 	if (r < 0 ||

@@ -96,7 +96,7 @@ static void names_json(struct json *j, const struct census_summary *s)
 		if (s->have & CENSUS_BYTES)
 			z.have |= ZOMBIE_LRU;
 		owner_parse(z.path, z.path_len, &z.owner);
-		view_zombie_json(j, &z, NULL);
+		view_zombie_json(j, &z, NULL, 0);
 	}
 	json_end_array(j);
 }
@@ -145,7 +145,7 @@ static int list_one(void *arg, const struct zombie *z, const struct zombie_files
 	struct listing *l = arg;
 
 	if (l->listed++ < NOW_MOST_LISTED)
-		view_zombie_json(l->j, z, files);
+		view_zombie_json(l->j, z, files, clock_real_ns());
 	return 0;
 }
 

@@ -138,40 +138,67 @@ void view_growth_text(FILE *out, const struct growth *g)
 			g->reboot_days, numbers_bytes(ram, g->ram_bytes_per_day));
 }
 
-void view_cost_json(struct json *j, const struct zombie_cost *c, const struct zombie_verdict *v,
-		    uint64_t percpu_bytes, uint64_t tracked)
+static void footprint_json(struct json *j, const struct view_cost *v)
+{
+	const struct footprint *f = v->footprint;
+
+	if (!f || !f->known)
+		return;
+	json_u64(j, "measured_percpu_bytes_per_zombie", f->percpu_bytes);
+	json_u64(j, "measured_slab_bytes_per_zombie", f->slab_bytes);
+	json_u64(j, "measured_over_zombies", f->change);
+	json_u64(j, "ram_bytes", v->dying * (f->percpu_bytes + f->slab_bytes));
+}
+
+void view_cost_json(struct json *j, const struct view_cost *v)
 {
 	json_object(j, "cost");
-	if (c->have_stat)
-		json_u64(j, "memory_stat_read_ns", c->stat_ns);
-	if (c->have_numa_stat)
-		json_u64(j, "memory_numa_stat_read_ns", c->numa_stat_ns);
-	if (percpu_bytes) {
-		json_u64(j, "percpu_bytes", percpu_bytes);
-		if (tracked)
-			json_u64(j, "percpu_bytes_per_cgroup_at_most", percpu_bytes / tracked);
+	if (v->reads && v->reads->have_stat)
+		json_u64(j, "memory_stat_read_ns", v->reads->stat_ns);
+	if (v->reads && v->reads->have_numa_stat)
+		json_u64(j, "memory_numa_stat_read_ns", v->reads->numa_stat_ns);
+	if (v->percpu_bytes) {
+		json_u64(j, "percpu_bytes", v->percpu_bytes);
+		if (v->tracked)
+			json_u64(j, "percpu_bytes_per_cgroup_at_most",
+				 v->percpu_bytes / v->tracked);
 	}
-	if (v) {
-		json_u64(j, "expected_percpu_bytes_per_zombie", v->percpu_bytes);
-		json_u64(j, "expected_slab_bytes_per_zombie", v->slab_bytes);
-		json_str(j, "verdict", v->id);
-		json_str(j, "why", v->text);
+	footprint_json(j, v);
+	if (v->verdict) {
+		json_u64(j, "expected_percpu_bytes_per_zombie", v->verdict->percpu_bytes);
+		json_u64(j, "expected_slab_bytes_per_zombie", v->verdict->slab_bytes);
+		json_str(j, "verdict", v->verdict->id);
+		json_str(j, "why", v->verdict->text);
 	}
 	json_end_object(j);
 }
 
-void view_cost_text(FILE *out, const struct zombie_cost *c, const struct zombie_verdict *v,
-		    uint64_t percpu_bytes, uint64_t tracked)
+void view_cost_text(FILE *out, const struct view_cost *v)
 {
-	char a[NUMBERS_MAX];
+	const struct footprint *f = v->footprint;
+	char a[NUMBERS_MAX], b[NUMBERS_MAX], c[NUMBERS_MAX];
 
-	(void)tracked;
 	fprintf(out, "\ncost:");
-	if (c->have_stat)
-		fprintf(out, " memory.stat %.2f ms,", (double)c->stat_ns / 1e6);
-	if (c->have_numa_stat)
-		fprintf(out, " memory.numa_stat %.2f ms,", (double)c->numa_stat_ns / 1e6);
-	fprintf(out, " Percpu %s\n", numbers_bytes(a, percpu_bytes));
-	if (v)
-		fprintf(out, "%s\n", v->text);
+	if (v->reads && v->reads->have_stat)
+		fprintf(out, " memory.stat %.2f ms,", (double)v->reads->stat_ns / 1e6);
+	if (v->reads && v->reads->have_numa_stat)
+		fprintf(out, " memory.numa_stat %.2f ms,", (double)v->reads->numa_stat_ns / 1e6);
+	fprintf(out, " Percpu %s\n", numbers_bytes(a, v->percpu_bytes));
+	if (f && f->known)
+		fprintf(out,
+			"each zombie took %s of per-core memory and %s of slab here (measured "
+			"while "
+			"%s came or went): %s in all\n",
+			numbers_bytes(a, f->percpu_bytes), numbers_bytes(b, f->slab_bytes),
+			numbers_count(c, f->change),
+			numbers_bytes((char[NUMBERS_MAX]){ 0 },
+				      v->dying * (f->percpu_bytes + f->slab_bytes)));
+	else if (v->verdict)
+		fprintf(out,
+			"expected of each zombie on such a kernel: %s of per-core memory, %s of "
+			"slab (not measured here)\n",
+			numbers_bytes(a, v->verdict->percpu_bytes),
+			numbers_bytes(b, v->verdict->slab_bytes));
+	if (v->verdict)
+		fprintf(out, "%s\n", v->verdict->text);
 }

@@ -13,8 +13,14 @@ void view_churn_json(struct json *j, const struct churn_summary *s); /* "churn":
 void view_churn_text(FILE *out, const struct terminal *term, const struct churn_summary *s);
 void view_growth_json(struct json *j, const struct growth *g); /* "rate_per_hour", "forecast" */
 void view_growth_text(FILE *out, const struct growth *g);
-/* verdict may be NULL. tracked 0 = not known. */
-void view_cost_json(struct json *j, const struct zombie_cost *c, const struct zombie_verdict *v,
-		    uint64_t percpu_bytes, uint64_t tracked);
-void view_cost_text(FILE *out, const struct zombie_cost *c, const struct zombie_verdict *v,
-		    uint64_t percpu_bytes, uint64_t tracked);
+
+/* What zombies cost: as measured here, and what this kernel is known for. */
+struct view_cost {
+	const struct zombie_cost *reads;       /* NULL = not measured */
+	const struct zombie_verdict *verdict;  /* NULL = the kernel is not known */
+	const struct footprint *footprint;     /* NULL or not known: nothing recorded shows it */
+	uint64_t percpu_bytes, tracked, dying; /* 0 = not known */
+};
+
+void view_cost_json(struct json *j, const struct view_cost *v);
+void view_cost_text(FILE *out, const struct view_cost *v);

@@ -180,7 +180,36 @@ static void pin_json(struct json *j, const struct zombie_pin *p, const struct zo
 	json_end_object(j);
 }
 
-void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files)
+static void life_json(struct json *j, const struct zombie *z, uint64_t now_ns)
+{
+	struct owner o;
+
+	if (z->have & ZOMBIE_CREATED)
+		json_time(j, "created", z->created_ns);
+	if (z->have & ZOMBIE_CREATED && now_ns > z->created_ns)
+		json_f64(j, "age_s", (double)(now_ns - z->created_ns) / 1e9, 3);
+	if (z->have & ZOMBIE_CREATED_AFTER)
+		json_time(j, "created_after", z->created_after_ns);
+	if (z->have & ZOMBIE_CREATED_BEFORE)
+		json_time(j, "created_before", z->created_before_ns);
+	if (z->have & ZOMBIE_DIED)
+		json_time(j, "died", z->died_ns);
+	if (!z->creator)
+		return;
+	json_object(j, "creator");
+	json_i64(j, "pid", z->creator->pid);
+	json_str(j, "comm", z->creator->comm);
+	if (z->creator->cgroup) {
+		json_str(j, "cgroup", z->creator->cgroup);
+		owner_parse(z->creator->cgroup, strlen(z->creator->cgroup), &o);
+		if (o.unit.at)
+			json_str_n(j, "unit", o.unit.at, o.unit.len);
+	}
+	json_end_object(j);
+}
+
+void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
+		      uint64_t now_ns)
 {
 	AUTO_BUF struct buf owner = { 0 };
 
@@ -210,18 +239,7 @@ void view_zombie_json(struct json *j, const struct zombie *z, const struct zombi
 	if (z->have & ZOMBIE_REFS)
 		json_i64(j, "refs", z->refs);
 	json_u64(j, "serial", z->serial);
-	if (z->have & ZOMBIE_CREATED)
-		json_time(j, "created", z->created_ns);
-	if (z->have & ZOMBIE_DIED)
-		json_time(j, "died", z->died_ns);
-	if (z->creator) {
-		json_object(j, "creator");
-		json_i64(j, "pid", z->creator->pid);
-		json_str(j, "comm", z->creator->comm);
-		if (z->creator->cgroup)
-			json_str(j, "cgroup", z->creator->cgroup);
-		json_end_object(j);
-	}
+	life_json(j, z, now_ns);
 	if (z->have & ZOMBIE_PINS) {
 		json_array(j, "pins");
 		for (size_t i = 0; i < z->n_pins; i++)

@@ -22,8 +22,9 @@ struct view_zombies {
  * unknown. */
 void view_zombies_json(struct json *j, const struct view_zombies *v);
 void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v);
-/* One element of `zombies`. */
-void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files);
+/* One element of `zombies`; now_ns gives its age. */
+void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
+		      uint64_t now_ns);
 void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files);
 /* Files that hold zombies, those that hold most first; at most `most`. */
 void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most);

@@ -5,6 +5,7 @@
 #include "esc.h"
 #include "numbers.h"
 #include "table.h"
+#include "timefmt.h"
 #include "view_zombies.h"
 
 enum { VIEW_GROUPS = 15 };
@@ -146,6 +147,34 @@ static void pin_text(FILE *out, const struct zombie_pin *p, const struct zombie_
 	fprintf(out, "%s\n", buf_str(&text));
 }
 
+static void life_text(FILE *out, const struct zombie *z)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char a[TIMEFMT_MAX];
+
+	if (z->have & ZOMBIE_CREATED)
+		buf_addf(&text, "made %s", timefmt_local(a, z->created_ns));
+	if (z->have & ZOMBIE_CREATED_AFTER)
+		buf_addf(&text, "made after %s", timefmt_local(a, z->created_after_ns));
+	if (z->have & ZOMBIE_CREATED_BEFORE)
+		buf_addf(&text, "%s before %s", text.len ? "," : "made",
+			 timefmt_local(a, z->created_before_ns));
+	if (z->creator) {
+		buf_add_str(&text, " by ");
+		esc_tty(&text, z->creator->comm, strlen(z->creator->comm));
+		buf_addf(&text, " (pid %d", z->creator->pid);
+		if (z->creator->cgroup) {
+			buf_add_str(&text, ", ");
+			esc_tty(&text, z->creator->cgroup, strlen(z->creator->cgroup));
+		}
+		buf_add_char(&text, ')');
+	}
+	if (z->have & ZOMBIE_DIED)
+		buf_addf(&text, "%sremoved %s", text.len ? ", " : "", timefmt_local(a, z->died_ns));
+	if (text.len)
+		fprintf(out, "    %s\n", text.data);
+}
+
 void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files)
 {
 	AUTO_BUF struct buf path = { 0 }, owner = { 0 }, label = { 0 };
@@ -157,6 +186,7 @@ void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_fil
 	fprintf(out, "%10" PRIu64 " %9s  %s  [%s]\n", z->id,
 		z->have & ZOMBIE_LRU ? numbers_bytes(a, z->bytes) : "?", buf_str(&path),
 		buf_str(&owner));
+	life_text(out, z);
 	for (size_t i = 0; i < z->n_pins; i++)
 		pin_text(out, &z->pins[i], files);
 }

@@ -47,7 +47,9 @@ TEST(groups_by_owner_largest_first)
 	CHECK_EQ(back.names[0].serial, 10);
 	for (size_t cut = 0; cut < bytes.len; cut++) {
 		AUTO_CENSUS_SUMMARY struct census_summary torn = { 0 };
-		CHECK(census_summary_decode(bytes.data, cut, &torn) < 0);
+		int r = census_summary_decode(bytes.data, cut, &torn);
+		/* the last number came later: older recordings end before it */
+		CHECK(cut == bytes.len - 1 ? r == 0 && !(torn.have & CENSUS_SLAB) : r < 0);
 	}
 }
 

@@ -46,6 +46,25 @@ TEST(falling_has_no_forecast)
 	CHECK_EQ(g.reaches_ns, 0);
 }
 
+TEST(footprint_is_measured_where_the_number_moved)
+{
+	struct footprint_point p[100];
+	struct footprint f;
+
+	for (unsigned i = 0; i < 100; i++)
+		p[i] = (struct footprint_point){ 1000 + i * 50, 5000000 + i * 50 * 4100,
+						 90000000 + i * 50 * 13000 + i % 7 * 1000 };
+	footprint_measure(p, 100, &f);
+	CHECK(f.known);
+	CHECK_NEAR((double)f.percpu_bytes, 4100.0, 10.0);
+	CHECK_NEAR((double)f.slab_bytes, 13000.0, 100.0);
+	CHECK_EQ(f.change, 4950);
+	footprint_measure(p, 5, &f); /* 200 zombies are too few */
+	CHECK(!f.known);
+	footprint_measure(p, 0, &f);
+	CHECK(!f.known);
+}
+
 TEST(verdict_depends_on_the_kernel)
 {
 	struct zombie_verdict v;

@@ -1,0 +1,151 @@
+#include "bpf_types.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "btf_slice.h"
+
+#define TASK_ITER_SECTION "tasks"
+#define TASK_ITER_FUNC    "bpf_iter_task"
+
+enum { BPF_TYPES_MOST_BYTES = 64 << 20 };
+
+/* The kernel's id of TASK_ITER_FUNC: libbpf hands the load callback nothing to find it by. */
+static _Thread_local uint32_t task_iter_id;
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	if (getenv("ZSCOPE_BPF_LOG"))
+		vfprintf(stderr, format, args);
+	return 0;
+}
+
+void bpf_types_quiet(void)
+{
+	libbpf_set_print(quiet);
+}
+
+/* Only now is it a tracing program: as one it would have made libbpf read all of the BTF. */
+static int make_task_iter(struct bpf_program *program, struct bpf_prog_load_opts *opts, long cookie)
+{
+	(void)cookie;
+	if (!task_iter_id)
+		return -EOPNOTSUPP;
+	int r = bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+	opts->expected_attach_type = BPF_TRACE_ITER;
+	opts->attach_btf_id = task_iter_id;
+	return r;
+}
+
+static void register_task_iter(void)
+{
+	static bool done;
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = make_task_iter);
+
+	if (!done)
+		libbpf_register_prog_handler(TASK_ITER_SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0,
+					     &opts);
+	done = true;
+}
+
+struct bpf_types bpf_types_open(void)
+{
+	struct bpf_types t = { .fd = memfd_create("zscope-btf", MFD_CLOEXEC) };
+
+	bpf_types_quiet();
+	register_task_iter();
+	snprintf(t.path, sizeof(t.path), "/proc/self/fd/%d", t.fd);
+	return t;
+}
+
+const char *bpf_types_path(const struct bpf_types *t)
+{
+	return t->fd < 0 ? NULL : t->path;
+}
+
+void bpf_types_close(struct bpf_types *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}
+
+/* All type names that the object knows; "page___v510" is an older layout of "page". */
+static bool collect_names(const struct btf *btf, struct map_str *ret)
+{
+	uint32_t n = btf ? btf__type_cnt(btf) : 0;
+	bool made;
+
+	for (uint32_t id = 1; id < n; id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, type->name_off);
+		const char *flavor = name ? strstr(name, "___") : NULL;
+		size_t len = flavor ? (size_t)(flavor - name) : name ? strlen(name) : 0;
+		bool can = btf_is_composite(type) || btf_is_any_enum(type) || btf_is_typedef(type);
+		if (can && len && !map_str_put(ret, name, len, &made))
+			return false;
+	}
+	return n > 0;
+}
+
+/* The kernel's own pages (6.16), else a copy in pages that are gone before libbpf needs some. */
+static int map_all(const struct root *root, void **ret, size_t *ret_len, struct err *err)
+{
+	AUTO_CLOSE int fd = root_open_file(root, "sys/kernel/btf/vmlinux", 0, err);
+
+	if (fd < 0)
+		return fd;
+	off_t size = lseek(fd, 0, SEEK_END);
+	size_t len = 0;
+	if (size <= 0 || size > BPF_TYPES_MOST_BYTES)
+		return err_set(err, -EFBIG, "/sys/kernel/btf/vmlinux: no usable size");
+	*ret_len = (size_t)size;
+	*ret = mmap(NULL, *ret_len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (*ret != MAP_FAILED)
+		return 0;
+	*ret = mmap(NULL, *ret_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*ret == MAP_FAILED)
+		return err_set(err, -ENOMEM, "out of memory");
+	while (len < *ret_len) {
+		ssize_t n = pread(fd, (char *)*ret + len, *ret_len - len, (off_t)len);
+		if (n > 0) {
+			len += (size_t)n;
+			continue;
+		}
+		munmap(*ret, *ret_len);
+		return err_set(err, -EIO, "/sys/kernel/btf/vmlinux: cannot be read to its end");
+	}
+	return 0;
+}
+
+int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
+		   struct err *err)
+{
+	AUTO_MAP_STR struct map_str names = { 0 };
+	AUTO_BUF struct buf slice = { 0 };
+	size_t len = 0;
+	void *blob = NULL;
+
+	task_iter_id = 0;
+	if (!collect_names(bpf_object__btf(obj), &names))
+		return err_set(err, -EBADMSG, "the BPF object has no type names");
+	int r = map_all(root, &blob, &len, err);
+	if (r < 0)
+		return r;
+	r = btf_slice_make(blob, len, &names, TASK_ITER_FUNC, &slice, &task_iter_id, err);
+	munmap(blob, len);
+	if (r < 0)
+		return r;
+	if (pwrite(t->fd, slice.data, slice.len, 0) != (ssize_t)slice.len)
+		return err_set(err, -errno, "BTF slice: %s", strerror(errno));
+	return 0;
+}

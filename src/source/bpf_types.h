@@ -1,0 +1,32 @@
+/* Loading a BPF object without libbpf reading the whole kernel BTF: a memory file takes the part
+ * that the object needs (btf_slice.h).
+ *
+ *	struct bpf_types types = bpf_types_open();
+ *	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
+ *	skel = x_bpf__open_opts(&opts);
+ *	bpf_types_fill(&types, root, skel->obj, &err);
+ *	x_bpf__load(skel);
+ *	bpf_types_close(&types);
+ */
+#pragma once
+
+#include "err.h"
+#include "root.h"
+
+struct bpf_object;
+
+struct bpf_types {
+	int fd; /* -1 = libbpf reads the whole of it */
+	char path[32];
+};
+
+struct bpf_types bpf_types_open(void);
+/* For the open options; NULL = without a slice. */
+const char *bpf_types_path(const struct bpf_types *t);
+/* Before the object is loaded. Programs in the section "tasks" become task iterators: as
+ * "iter/task" they would make libbpf read all BTF. */
+int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
+		   struct err *err);
+void bpf_types_close(struct bpf_types *t);
+/* Only errors of ours are for users: ZSCOPE_BPF_LOG=1 shows libbpf's and the verifier's words. */
+void bpf_types_quiet(void);

@@ -1,0 +1,351 @@
+#include "btf_slice.h"
+
+#include <errno.h>
+#include <linux/btf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "vec.h"
+
+/* const volatile const ...: more in a row is no kernel's */
+enum { BTF_MOST_MODIFIERS = 32, BTF_MOST_TYPES = 1 << 21 };
+/* Stands for every pointer. */
+#define BTF_VOID_POINTER UINT32_MAX
+/* younger than the oldest headers that this is built with */
+#define BTF_ENUM64_KIND 19u
+
+struct slicing {
+	const char *types; /* the type section */
+	size_t types_len;
+	const char *strings;
+	size_t strings_len;
+	const struct map_str *names;
+	VEC(uint32_t) at;     /* type id → offset */
+	struct map_u64 taken; /* old id → new id */
+	struct map_u64 whole; /* what a wanted typedef stands for */
+	VEC(uint32_t) queue;  /* old ids in the order of the new ones, from 1 */
+	struct buf out, out_strings;
+	bool bad;
+};
+
+static size_t tail_bytes(uint32_t kind, uint32_t vlen)
+{
+	switch (kind) {
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
+		return 0;
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return 4;
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return vlen * sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		return vlen * sizeof(struct btf_enum);
+	case BTF_KIND_FUNC_PROTO:
+		return vlen * sizeof(struct btf_param);
+	case BTF_KIND_DATASEC:
+		return vlen * sizeof(struct btf_var_secinfo);
+	case BTF_ENUM64_KIND:
+		return vlen * 12;
+	default:
+		return SIZE_MAX;
+	}
+}
+
+static const char *name_at(const struct slicing *s, uint32_t offset)
+{
+	return offset < s->strings_len ? s->strings + offset : "";
+}
+
+static bool is_named(const struct slicing *s, const char *name)
+{
+	return *name && map_str_get(s->names, name, strlen(name));
+}
+
+/* The type's record, whole: the index was made of whole ones only. */
+static struct btf_type type_at(const struct slicing *s, uint32_t id)
+{
+	struct btf_type t = { 0 };
+
+	if (id && id < s->at.len)
+		memcpy(&t, s->types + s->at.items[id], sizeof(t));
+	return t;
+}
+
+static uint32_t take(struct slicing *s, uint32_t old)
+{
+	bool made;
+	uint64_t *at = map_u64_put(&s->taken, old, &made);
+
+	if (!at || (made && !vec_push(&s->queue, old))) {
+		s->bad = true;
+		return 0;
+	}
+	if (made)
+		*at = s->queue.len;
+	return (uint32_t)*at;
+}
+
+/* The new id of what a member or an element is made of. */
+static uint32_t refer(struct slicing *s, uint32_t old)
+{
+	for (unsigned i = 0; old && i < BTF_MOST_MODIFIERS; i++) {
+		if (old >= s->at.len)
+			break;
+		struct btf_type t = type_at(s, old);
+		switch (BTF_INFO_KIND(t.info)) {
+		case BTF_KIND_CONST:
+		case BTF_KIND_VOLATILE:
+		case BTF_KIND_RESTRICT:
+		case BTF_KIND_TYPE_TAG:
+		case BTF_KIND_TYPEDEF:
+			old = t.type;
+			continue;
+		case BTF_KIND_PTR:
+			return take(s, BTF_VOID_POINTER);
+		case BTF_KIND_INT:
+		case BTF_KIND_FLOAT:
+		case BTF_KIND_ENUM:
+		case BTF_ENUM64_KIND:
+		case BTF_KIND_ARRAY:
+		case BTF_KIND_STRUCT:
+		case BTF_KIND_UNION:
+		case BTF_KIND_FWD:
+			return take(s, old);
+		default:
+			s->bad = true;
+			return 0;
+		}
+	}
+	s->bad |= old != 0;
+	return 0;
+}
+
+static uint32_t put_name(struct slicing *s, uint32_t offset)
+{
+	const char *name = name_at(s, offset);
+	uint32_t at = (uint32_t)s->out_strings.len;
+
+	if (!*name)
+		return 0;
+	buf_add(&s->out_strings, name, strlen(name) + 1);
+	return at;
+}
+
+static void put_members(struct slicing *s, const char *tail, uint32_t vlen)
+{
+	for (uint32_t i = 0; i < vlen; i++) {
+		struct btf_member m;
+		memcpy(&m, tail + i * sizeof(m), sizeof(m));
+		m.name_off = put_name(s, m.name_off);
+		m.type = refer(s, m.type);
+		buf_add(&s->out, &m, sizeof(m));
+	}
+}
+
+/* Both kinds of enumerators begin with the name; the rest is copied. */
+static void put_enumerators(struct slicing *s, const char *tail, uint32_t vlen, size_t size)
+{
+	for (uint32_t i = 0; i < vlen; i++) {
+		uint32_t words[3];
+		memcpy(words, tail + i * size, size);
+		words[0] = put_name(s, words[0]);
+		buf_add(&s->out, words, size);
+	}
+}
+
+static void put_array(struct slicing *s, const char *tail)
+{
+	struct btf_array a;
+
+	memcpy(&a, tail, sizeof(a));
+	a.type = refer(s, a.type);
+	a.index_type = refer(s, a.index_type);
+	buf_add(&s->out, &a, sizeof(a));
+}
+
+static void put_type(struct slicing *s, uint32_t old)
+{
+	struct btf_type t = type_at(s, old);
+	uint32_t kind = BTF_INFO_KIND(t.info), vlen = BTF_INFO_VLEN(t.info);
+	const char *name = name_at(s, t.name_off), *tail;
+
+	if (old == BTF_VOID_POINTER) {
+		t = (struct btf_type){ .info = (uint32_t)BTF_KIND_PTR << 24 };
+		buf_add(&s->out, &t, sizeof(t));
+		return;
+	}
+	tail = s->types + s->at.items[old] + sizeof(t);
+	t.name_off = put_name(s, t.name_off);
+	/* embedded types that nobody asked for count by their size only */
+	bool whole = !*name || is_named(s, name) || map_u64_get(&s->whole, old);
+	switch (kind) {
+	case BTF_KIND_TYPEDEF:
+		t.type = refer(s, t.type);
+		buf_add(&s->out, &t, sizeof(t));
+		break;
+	case BTF_KIND_INT:
+		buf_add(&s->out, &t, sizeof(t));
+		buf_add(&s->out, tail, 4);
+		break;
+	case BTF_KIND_ARRAY:
+		buf_add(&s->out, &t, sizeof(t));
+		put_array(s, tail);
+		break;
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_ENUM:
+	case BTF_ENUM64_KIND:
+		if (!whole)
+			t.info = kind << 24;
+		buf_add(&s->out, &t, sizeof(t));
+		if (whole && (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION))
+			put_members(s, tail, vlen);
+		else if (whole)
+			put_enumerators(s, tail, vlen, kind == BTF_KIND_ENUM ? 8 : 12);
+		break;
+	default: /* FLOAT, FWD */
+		buf_add(&s->out, &t, sizeof(t));
+	}
+}
+
+/* refcount_t is asked for by that name, but what has the members is struct refcount_struct. */
+static void mark_whole(struct slicing *s)
+{
+	size_t n = s->queue.len;
+	bool made;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = s->queue.items[i];
+		for (unsigned k = 0; id && k < BTF_MOST_MODIFIERS; k++) {
+			struct btf_type t = type_at(s, id);
+			uint32_t kind = BTF_INFO_KIND(t.info);
+			if (kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST ||
+			    kind == BTF_KIND_VOLATILE)
+				id = t.type;
+			else
+				break;
+		}
+		if (id != s->queue.items[i] && !map_u64_put(&s->whole, id, &made))
+			s->bad = true;
+	}
+}
+
+/* Where every type lies; those with a wanted name are taken. */
+static int index_types(struct slicing *s, const char *func, uint32_t *ret_func_id, struct err *err)
+{
+	size_t at = 0;
+
+	if (!vec_push(&s->at, 0)) /* id 0 is void */
+		return err_set(err, -ENOMEM, "out of memory");
+	while (s->types_len - at >= sizeof(struct btf_type)) {
+		struct btf_type t;
+		memcpy(&t, s->types + at, sizeof(t));
+		uint32_t kind = BTF_INFO_KIND(t.info), id = (uint32_t)s->at.len;
+		size_t tail = tail_bytes(kind, BTF_INFO_VLEN(t.info));
+		if (tail == SIZE_MAX)
+			return err_set(err, -EOPNOTSUPP, "BTF: kind %u is not known", kind);
+		if (tail > s->types_len - at - sizeof(t))
+			return err_set(err, -EBADMSG, "BTF: a type is cut off");
+		if (id >= BTF_MOST_TYPES || !vec_push(&s->at, (uint32_t)at))
+			return err_set(err, -ENOMEM, "BTF: too many types");
+		at += sizeof(t) + tail;
+		if (kind == BTF_KIND_FUNC && func && !*ret_func_id &&
+		    strcmp(name_at(s, t.name_off), func) == 0)
+			*ret_func_id = id;
+		bool can = kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
+			   kind == BTF_KIND_ENUM || kind == BTF_ENUM64_KIND ||
+			   kind == BTF_KIND_TYPEDEF;
+		if (can && is_named(s, name_at(s, t.name_off)))
+			take(s, id);
+	}
+	return 0;
+}
+
+static void put_header(const struct slicing *s, struct buf *ret)
+{
+	struct btf_header h = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(h),
+		.type_len = (uint32_t)s->out.len,
+		.str_off = (uint32_t)s->out.len,
+		.str_len = (uint32_t)s->out_strings.len,
+	};
+
+	buf_add(ret, &h, sizeof(h));
+	buf_add(ret, buf_str(&s->out), s->out.len);
+	buf_add(ret, buf_str(&s->out_strings), s->out_strings.len);
+}
+
+static int find_sections(struct slicing *s, const char *blob, size_t len, struct err *err)
+{
+	struct btf_header h;
+
+	if (len < sizeof(h))
+		return err_set(err, -EBADMSG, "BTF: too short");
+	memcpy(&h, blob, sizeof(h));
+	if (h.magic != BTF_MAGIC || h.version != BTF_VERSION || h.hdr_len < sizeof(h) ||
+	    h.hdr_len > len)
+		return err_set(err, -EBADMSG, "BTF: no header of version 1");
+	size_t rest = len - h.hdr_len;
+	if (h.type_off > rest || h.type_len > rest - h.type_off || h.str_off > rest ||
+	    h.str_len > rest - h.str_off || !h.str_len ||
+	    blob[h.hdr_len + h.str_off + h.str_len - 1] != '\0')
+		return err_set(err, -EBADMSG, "BTF: sections do not fit");
+	s->types = blob + h.hdr_len + h.type_off;
+	s->types_len = h.type_len;
+	s->strings = blob + h.hdr_len + h.str_off;
+	s->strings_len = h.str_len;
+	return 0;
+}
+
+static void slicing_free(struct slicing *s)
+{
+	vec_free(&s->at);
+	vec_free(&s->queue);
+	map_u64_free(&s->taken);
+	map_u64_free(&s->whole);
+	buf_free(&s->out);
+	buf_free(&s->out_strings);
+}
+
+int btf_slice_make(const void *blob, size_t len, const struct map_str *names, const char *func,
+		   struct buf *ret, uint32_t *ret_func_id, struct err *err)
+{
+	AUTO(slicing_free) struct slicing s = { .names = names };
+	uint32_t func_id = 0;
+
+	int r = find_sections(&s, blob, len, err);
+	if (r < 0)
+		return r;
+	buf_add_char(&s.out_strings, '\0');
+	r = index_types(&s, func, &func_id, err);
+	if (r < 0)
+		return r;
+	mark_whole(&s);
+	for (size_t i = 0; i < s.queue.len && !s.bad; i++)
+		put_type(&s, s.queue.items[i]);
+	if (s.bad)
+		return err_set(err, -EBADMSG, "BTF: a type refers to what it cannot");
+	buf_clear(ret);
+	put_header(&s, ret);
+	if (s.out.failed || s.out_strings.failed || ret->failed)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (ret_func_id)
+		*ret_func_id = func_id;
+	return 0;
+}
