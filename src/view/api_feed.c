@@ -7,6 +7,7 @@
 #include "census_summary.h"
 #include "churn_summary.h"
 #include "map.h"
+#include "note_spool.h"
 #include "root.h"
 #include "text.h"
 #include "tick_codec.h"
@@ -380,6 +381,20 @@ int api_open(const char *store, struct api **ret, struct err *err)
 	return 0;
 }
 
+/* Notes that no recorder has taken yet: what was just done belongs into a report. */
+static int feed_note(void *arg, const struct rec_event *event)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct frame frame = { .kind = FRAME_EVENT, .time_ns = event->time_ns };
+
+	rec_event_encode(&bytes, event);
+	frame.payload = bytes.data;
+	frame.len = bytes.len;
+	if (!bytes.failed)
+		feed_event(arg, &frame);
+	return 0;
+}
+
 int api_open_once(const char *store, struct api **ret, struct err *err)
 {
 	struct api *api = api_new(store);
@@ -388,6 +403,8 @@ int api_open_once(const char *store, struct api **ret, struct err *err)
 
 	if (r >= 0) {
 		r = feed_once(&f, err);
+		if (r >= 0)
+			(void)note_spool_each(store, false, feed_note, &f, NULL);
 		api->loaded = true;
 	}
 	feed_close(&f);

@@ -221,17 +221,18 @@ int api_events(struct api *api, const struct http_request *q, struct http_answer
 		r = http_query_u64(q->query, "limit", 1000, 1, API_MOST_EVENTS, &limit, err);
 	if (r < 0)
 		return r;
+	/* an event of the last second, or a note of later, has its place too */
+	w.to_ns = http_query_get(q->query, "to") ? w.to_ns + NS_PER_S : UINT64_MAX;
 	api_begin(api, &j, &a->body, "events");
 	pthread_mutex_lock(&api->lock);
 	vec_foreach (&api->events, e)
-		total += e->time_ns >= w.from_ns && e->time_ns < w.to_ns + NS_PER_S &&
+		total += e->time_ns >= w.from_ns && e->time_ns < w.to_ns &&
 			 event_wanted(e, q->query);
 	json_u64(&j, "total", total);
 	skip = total > limit ? total - limit : 0; /* the newest are shown */
 	json_array(&j, "events");
 	vec_foreach (&api->events, e) {
-		if (e->time_ns < w.from_ns || e->time_ns >= w.to_ns + NS_PER_S ||
-		    !event_wanted(e, q->query))
+		if (e->time_ns < w.from_ns || e->time_ns >= w.to_ns || !event_wanted(e, q->query))
 			continue;
 		if (skip) {
 			skip--;

@@ -148,7 +148,11 @@ static void add_data(struct api *api, struct buf *out, const struct report_optio
 	snprintf(near, sizeof(near), "from=@%" PRIu64 "&to=@%" PRIu64, a, b);
 	snprintf(target, sizeof(target), "overview?%s&points=1200", window);
 	add_answer(api, &answers, "overview", target, REPORT_MOST_BYTES);
-	snprintf(target, sizeof(target), "events?%s&limit=1000", window);
+	/* without an end, also what was noted after the last second that is recorded */
+	if (o->to_ns)
+		snprintf(target, sizeof(target), "events?%s&limit=1000", window);
+	else
+		snprintf(target, sizeof(target), "events?from=@%" PRIu64 "&limit=1000", from_s);
 	add_answer(api, &answers, "events", target, REPORT_MOST_BYTES / 5);
 	snprintf(target, sizeof(target), "why?from=@%" PRIu64 "&to=@%" PRIu64, a, b);
 	add_answer(api, &answers, "why", target, REPORT_MOST_BYTES / 5);

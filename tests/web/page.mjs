@@ -252,6 +252,19 @@ try {
     check("absurd links do no harm", page.trouble.length === 0 && !(await hacked(page)), page.trouble.join("; "));
     await page.context().close();
   }
+  // a validation that was just made is in the report, although no recorder has taken it yet
+  {
+    const after = join(work, "validated.html"), fixed = "@" + (hot + 7);
+    const { spawnSync } = await import("node:child_process");
+    const done = spawnSync(join(build, "zscope"), ["validate", "--store", store, "--since", fixed, "--for", "40s"], { encoding: "utf8" });
+    check("validate: before and after", [0, 1].includes(done.status), done.stdout + done.stderr);
+    await run(join(build, "zscope"), ["report", "--store", store, "-o", after]);
+    const page = await b.newPage();
+    await page.goto("file://" + after);
+    const line = await page.locator(".validation").innerText();
+    check("report: the validation with its outcome and metrics", /Validated: (healed|better|unchanged|worse)/.test(line) && /pages scanned by waiting tasks worse/.test(line), line);
+    await page.close();
+  }
   // the report, from disk, with the network off
   {
     const context = await b.newContext({ viewport: { width: 1400, height: 900 }, offline: true });

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { at, inside, path, useApi, type Loaded } from "./api";
 import type { Window } from "./axis";
 import { go, type State } from "./state";
-import { clock, count, span, ticks } from "./time";
+import { clock, count, span, stamp, ticks } from "./time";
 import type { EventRow, Finding, Overview as OverviewData, Why } from "./types";
 import { Await, Canvas, Empty, EvidenceList, Skeleton, Unknowns, useTheme } from "./ui";
 
@@ -40,6 +40,7 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
   const { verdict, chain = [], findings = [], plan = [] } = why.data;
   const steps = chain.length ? chain : findings;
   const resets = props.events.filter(isReset), last = resets[resets.length - 1];
+  const validation = lastValidation(props.events);
   return (
     <section class="verdict" aria-labelledby="verdict-title">
       <div class="verdict-head">
@@ -85,8 +86,22 @@ export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.El
           </ol>
         </details>
       )}
+      {validation && !inside && <ValidationLine e={validation} />}
       <Unknowns list={why.data.unknown} />
     </section>
+  );
+}
+
+// What `zscope validate` found and left in the recording; the last one counts.
+export const lastValidation = (events: EventRow[]): EventRow | undefined => events.filter((e) => e.id === "validate" && !e.injected).pop();
+
+export function ValidationLine(props: { e: EventRow }): JSX.Element {
+  const { outcome, since, metrics } = props.e.fields ?? {};
+  return (
+    <div class="validation">
+      <p>Validated: <b class={"sev " + (outcome === "healed" || outcome === "better" ? "good" : outcome === "worse" ? "crit" : "info")}>{outcome ?? "unknown"}</b>{since ? <span class="dim"> since {stamp(Date.parse(since) / 1000)}</span> : null}</p>
+      {metrics && <ul class="evidence">{metrics.split("; ").map((m) => <li>{m}</li>)}</ul>}
+    </div>
   );
 }
 

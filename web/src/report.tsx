@@ -7,7 +7,7 @@ import { CoreMap } from "./cores";
 import { FlameCanvas, Top } from "./flame";
 import { layout } from "./flamegraph";
 import { HeatMap } from "./heat";
-import { Charts, EventTable, isReset, Verdict } from "./overview";
+import { Charts, EventTable, isReset, lastValidation, ValidationLine, Verdict } from "./overview";
 import { proofsOf, ResetCard } from "./resets";
 import { useAppState } from "./state";
 import { clock, count, span, stamp } from "./time";
@@ -21,19 +21,10 @@ function Part(props: { title: string; note?: string; children: JSX.Element | (JS
   return <section class="panel part"><h2>{props.title} {props.note && <span class="dim">{props.note}</span>}</h2>{props.children}</section>;
 }
 
-// What `zscope validate` found and left in the recording; the last one counts.
 function Validation(props: { events: EventRow[] }): JSX.Element {
-  const done = props.events.filter((e) => e.id.startsWith("validat") && !e.injected);
-  const last = done[done.length - 1];
+  const last = lastValidation(props.events);
   if (!last) return <Part title="Validation"><p class="dim">Not validated: nobody compared before and after a fix in this window. <code>zscope validate</code> does, and a new report shows it.</p></Part>;
-  return (
-    <Part title="Validation" note={stamp(last.time_ns / 1e9)}>
-      <div>
-        <p><b class={"sev " + last.severity}>{last.text}</b></p>
-        <dl class="fields">{Object.entries(last.fields ?? {}).map(([k, v]) => <><dt>{k.replaceAll("_", " ")}</dt><dd>{v}</dd></>)}</dl>
-      </div>
-    </Part>
-  );
+  return <Part title="Validation" note={stamp(last.time_ns / 1e9)}><ValidationLine e={last} /></Part>;
 }
 
 function FlamePart(props: { data: Flame }): JSX.Element {
