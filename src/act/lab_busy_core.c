@@ -1,4 +1,4 @@
-/* One core, held by one pinned process, in the kernel or in user space. */
+/* One core, held by one pinned process, in the kernel, in user space, or as a real-time task. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -46,6 +46,11 @@ static int busy_child(struct lab_run *run, void *arg)
 	CPU_SET(run->options.cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) < 0)
 		return -errno;
+	if (strcmp(run->options.mode, "rt") == 0) {
+		const struct sched_param lowest = { .sched_priority = 1 };
+		return sched_setscheduler(0, SCHED_FIFO, &lowest) < 0 ? -errno
+								      : busy_usr(run->deadline_ns);
+	}
 	return strcmp(run->options.mode, "usr") == 0 ? busy_usr(run->deadline_ns)
 						     : busy_sys(run->deadline_ns);
 }
@@ -72,8 +77,8 @@ static int busy_run(struct lab_run *run, struct err *err)
 
 const struct lab_scenario lab_busy_core = {
 	.name = "busy-core",
-	.summary = "one pinned process at 100 % of a core, in system or user time",
-	.modes = "sys|usr",
+	.summary = "one pinned process at 100 % of a core, in system or user time, or real-time",
+	.modes = "sys|usr|rt",
 	.defaults = { .length_ns = 10 * NS_PER_S, .mode = "sys" },
 	.most_ns = 600 * NS_PER_S,
 	.run = busy_run,

@@ -84,6 +84,14 @@ pinterest)
 	jq -e '[.findings[] | select(.finding == "memcg-walk-cost") | .place.process == "lab-reader"] | any' "$tmp/why.json" >/dev/null ||
 		fail "the wrong process pays"
 	;;
+rt-hog)
+	stage busy-core --mode rt --for 60s
+	for _ in 1 2 3 4; do # where the kernel throttles real-time tasks, the core is full only when others want it too
+		ask 5s
+		has rt-hog && break
+	done
+	has rt-hog || fail "no rt-hog"
+	;;
 two-culprits) # without systemd: two supervisors, each named by the cgroups that it makes
 	stage two-culprits --mode process --interval 100ms --for 120s
 	for _ in 1 2 3 4; do
