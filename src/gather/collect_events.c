@@ -10,6 +10,8 @@
 #include "text.h"
 #include "timefmt.h"
 
+/* A flood lasts at least so long; a burst at a mount or a crash does not. */
+static const uint64_t collect_log_bin_ns = 10 * NS_PER_S;
 enum { COLLECT_MOST_RESETS = 16, COLLECT_MOST_OOMS = 32 };
 
 struct collect_events {
@@ -138,12 +140,41 @@ static int prove_reset(const struct collect_window *w, struct collected *c,
 	return collect_reset(c, e, events_prove(w->stream, e, &proof) ? &proof : NULL);
 }
 
-/* Was the kernel's log recorded at all, and how fast did it grow? */
+/* Lines of the kernel by their own times: the ring that is read at the start is mostly of before.
+ */
+struct log_rate {
+	uint64_t from_ns, to_ns;
+	uint64_t bin, lines; /* of the stretch that is being counted */
+	uint64_t most;
+};
+
+static void log_rate_add(struct log_rate *l, uint64_t real_ns, uint64_t lines)
+{
+	if (real_ns < l->from_ns || real_ns >= l->to_ns)
+		return;
+	uint64_t bin = (real_ns - l->from_ns) / collect_log_bin_ns;
+	l->lines = bin == l->bin ? l->lines + lines : lines;
+	l->bin = bin;
+	l->most = MAX_OF(l->most, l->lines);
+}
+
+static void log_rate_batch(struct log_rate *l, struct kmsg_batch *batch)
+{
+	const char *raw;
+	uint64_t real_ns;
+	size_t len;
+
+	while (kmsg_batch_next(batch, &real_ns, &raw, &len) > 0)
+		log_rate_add(l, real_ns, 1);
+}
+
+/* Was the kernel's log recorded at all, and how fast did it grow at its worst? */
 static void collect_log_rate(const struct collect_window *w, struct collected *c)
 {
 	struct store_reader *reader = stream_store(w->stream);
+	struct log_rate rate = { .from_ns = c->facts.from_ns, .to_ns = w->to_ns };
 	struct frame frame;
-	uint64_t first = 0, last = 0, first_ns = 0, last_ns = 0;
+	uint64_t lost = 0;
 	bool any = false;
 
 	if (store_reader_seek(reader, w->from_ns, w->to_ns, FRAME_BIT(FRAME_KMSG), NULL) < 0)
@@ -152,19 +183,19 @@ static void collect_log_rate(const struct collect_window *w, struct collected *c
 		struct kmsg_batch batch;
 		if (kmsg_batch_open(&batch, frame.payload, frame.len) < 0)
 			continue;
-		if (!any) { /* the first batch may be the whole ring: it only sets the start */
-			first = batch.last_seq;
-			first_ns = frame.time_ns;
-		}
+		/* a flood that outruns the reader leaves a gap in the numbers */
+		if (any && batch.lost > lost)
+			log_rate_add(&rate, frame.time_ns, batch.lost - lost);
+		lost = batch.lost;
 		any = true;
-		last = batch.last_seq;
-		last_ns = frame.time_ns;
+		log_rate_batch(&rate, &batch);
 	}
-	if (any)
-		c->facts.have |= FACT_KMSG;
-	if (last_ns > first_ns)
-		c->facts.log_lines_per_s =
-			(double)(last - first) / ((double)(last_ns - first_ns) / 1e9);
+	if (!any || rate.to_ns <= rate.from_ns)
+		return;
+	c->facts.have |= FACT_KMSG;
+	c->facts.log_lines_per_s =
+		(double)rate.most /
+		((double)MIN_OF(collect_log_bin_ns, rate.to_ns - rate.from_ns) / 1e9);
 }
 
 int collect_events(const struct collect_window *w, struct collected *c, struct err *err)
