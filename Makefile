@@ -1,7 +1,7 @@
 # For people. The build itself is meson; see docs/ARCHITECTURE.md.
 BUILD ?= build
 
-.PHONY: all deps demo test soak bench install lint format fuzz clean
+.PHONY: all deps demo test soak test-kernels bench install lint format fuzz clean
 
 all: deps
 	@[ -f $(BUILD)/build.ninja ] || meson setup $(BUILD)
@@ -19,6 +19,10 @@ test:
 # A node that is busy but healthy, asked 50 times in a row: there must be no finding.
 soak: all
 	@ZSCOPE_SOAK_RUNS=50 tests/kernel/why_scenarios.sh $(BUILD)/zscope healthy-but-busy
+
+# Kernels that this Debian does not have: 5.10 and 7.x.
+test-kernels: all
+	@tests/vm/kernels.sh $(BUILD)
 
 bench: all
 	@tools/install-deps.sh bench

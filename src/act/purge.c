@@ -45,7 +45,8 @@ static enum pin_kind stuck_by(const struct zombie *z, const struct zombie_files 
 		if (p->kind != PIN_FILE)
 			return p->kind;
 		const struct zombie_file *f = &files->list.items[p->file];
-		if (method == PURGE_FILES && !f->path && !f->deleted)
+		if (method == PURGE_FILES && !f->deleted && f->place != PLACE_DEVICE &&
+		    (!f->path || *f->path != '/'))
 			return PIN_PAGES;
 	}
 	return PIN_KIND_END;
@@ -132,7 +133,33 @@ static int take_census(const struct root *root, const struct offer *offer, struc
 		.bytes = s.bytes,
 		.live_cache_bytes = live_cache(root, s.file_bytes),
 		.percpu_bytes = s.percpu_bytes,
+		.slab_bytes = s.slab_host_bytes,
 	};
+	return 0;
+}
+
+/* Why the file's pages cannot be dropped from here; NULL = they can. */
+static const char *why_unreachable(const struct zombie_file *f, const struct pin_holder *holder)
+{
+	if (f->kind != PIN_FILE || f->place == PLACE_DEVICE)
+		return NULL;
+	if (f->deleted)
+		return holder->pid ? NULL : "deleted, and no process that is seen here has it open";
+	if (!f->path)
+		return "its path is not known";
+	if (*f->path != '/')
+		return "no mount shows it here: another mount namespace, or mounted nowhere";
+	return NULL;
+}
+
+static int find_unreachable(const struct pin_holder *holders, struct purge_result *r,
+			    struct err *err)
+{
+	for (size_t i = 0; i < r->files.list.len; i++) {
+		const char *why = why_unreachable(&r->files.list.items[i], &holders[i]);
+		if (why && !vec_push(&r->unreachable, (struct purge_unreachable){ i, why }))
+			return err_set(err, -ENOMEM, "out of memory");
+	}
 	return 0;
 }
 
@@ -254,6 +281,9 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 	if (r < 0)
 		return r;
 	name_holders(holders, ret);
+	r = options->method == PURGE_FILES ? find_unreachable(holders, ret, err) : 0;
+	if (r < 0)
+		return r;
 	vec_sort(&ret->holders, most_zombies_first);
 	ret->after = ret->before;
 	if (options->apply) {
@@ -291,5 +321,6 @@ int purge_run(const struct root *root, const struct offer *offer,
 void purge_result_free(struct purge_result *r)
 {
 	vec_free(&r->holders);
+	vec_free(&r->unreachable);
 	zombie_files_free(&r->files);
 }

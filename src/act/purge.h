@@ -53,16 +53,23 @@ struct purge_holder {
 	const char *file; /* NULL = none */
 };
 
+/* A file whose pages cannot be dropped from here. */
+struct purge_unreachable {
+	size_t file;     /* index in purge_result.files */
+	const char *why; /* static */
+};
+
 struct purge_side {
 	uint64_t tracked, dying, bytes;
-	uint64_t live_cache_bytes; /* file pages of everybody else */
-	uint64_t percpu_bytes;
+	uint64_t live_cache_bytes;         /* file pages of everybody else */
+	uint64_t percpu_bytes, slab_bytes; /* of the host */
 };
 
 struct purge_result {
 	struct purge_plan plan;
-	VEC(struct purge_holder) holders; /* of what is stuck, most zombies first */
-	struct purge_side before, after;  /* after = before in a dry run */
+	VEC(struct purge_holder) holders;          /* of what is stuck, most zombies first */
+	VEC(struct purge_unreachable) unreachable; /* files of the first look */
+	struct purge_side before, after;           /* after = before in a dry run */
 	bool applied;
 	unsigned rounds;
 	uint64_t dropped_bytes;

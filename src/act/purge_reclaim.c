@@ -16,7 +16,7 @@
 #include "purge_impl.h"
 #include "text.h"
 
-enum { RECLAIM_TRIES = 20, RECLAIM_JOURNAL_CAP = 16 << 20 };
+enum { RECLAIM_TRIES = 20, RECLAIM_JOURNAL_CAP = 16 << 20, RECLAIM_DEPTH = 30 };
 
 static const char *journal_path(void)
 {
@@ -106,26 +106,36 @@ static int protect_child(int journal, const char *dir)
 	return write_text(path, current);
 }
 
-static int protect_children(const char *dir, struct err *err)
+/* The kernel gives protection level by level: a cgroup inside a child needs its own, too. */
+static int protect_below(int journal, const char *dir, unsigned depth, struct err *err)
 {
 	AUTO_CLOSEDIR DIR *children = opendir(dir);
-	AUTO_CLOSE int journal =
-		open(journal_path(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct dirent *e;
 	char path[1000];
+	int r = 0;
 
 	if (!children)
-		return err_path(err, -errno, dir);
-	if (journal < 0)
-		return err_path(err, -errno, journal_path());
-	while ((e = readdir(children))) {
+		return errno == ENOENT ? 0 : err_path(err, -errno, dir);
+	while (r == 0 && (e = readdir(children))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= (int)sizeof(path) ||
 		    protect_child(journal, path) < 0)
-			return err_set(err, -EIO, "%s: cannot protect it", path);
+			r = err_set(err, -EIO, "%s: cannot protect it", path);
+		else if (depth < RECLAIM_DEPTH)
+			r = protect_below(journal, path, depth + 1, err);
 	}
-	return 0;
+	return r;
+}
+
+static int protect_children(const char *dir, struct err *err)
+{
+	AUTO_CLOSE int journal =
+		open(journal_path(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (journal < 0)
+		return err_path(err, -errno, journal_path());
+	return protect_below(journal, dir, 0, err);
 }
 
 static int reclaim_v2(const char *dir, uint64_t bytes, const struct purge_options *options,

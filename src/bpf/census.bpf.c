@@ -836,3 +836,47 @@ int census_tasks(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }
+
+/* ---- sockets that are charged to a dying memcg, where a process has them open (5.8) ---- */
+
+#define MODE_TYPE   0170000
+#define MODE_SOCKET 0140000
+
+SEC("task_files")
+int census_sockets(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct census_sock out = {};
+	struct inode *inode;
+	struct mem_cgroup *memcg;
+	struct cgroup_subsys_state *css;
+	struct socket *socket;
+	struct sock *sk;
+	__u32 flags = 0;
+
+	if (!task || !file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_SOCKET)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	memcg = BPF_CORE_READ(sk, sk_memcg);
+	if (!memcg)
+		return 0;
+	css = (void *)memcg + bpf_core_field_offset(((struct mem_cgroup *)0)->css);
+	READ(flags, &css->flags);
+	if (!(flags & CSS_DYING_BIT))
+		return 0;
+	out.css = (__u64)css;
+	if (bpf_core_field_size(inode->i_ino) == 8)
+		bpf_core_read(&out.inode, 8, &inode->i_ino);
+	out.pid = BPF_CORE_READ(task, tgid);
+	out.protocol = BPF_CORE_READ(sk, sk_protocol);
+	out.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	out.port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	bpf_core_read(out.comm, sizeof(out.comm), &task->comm);
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}

@@ -76,13 +76,14 @@ struct census_task {
 	char comm[16];
 };
 
-/* A socket that is charged to a dying memcg. */
+/* A socket that is charged to a dying memcg, and who has it open. */
 struct census_sock {
 	unsigned long long css;
 	unsigned long long inode; /* of the socket, as in /proc/PID/fd */
-	unsigned int protocol;    /* 6, 17 */
-	unsigned short port;      /* local */
-	unsigned short family;
+	int pid;
+	unsigned short protocol, family, port; /* the local one */
+	unsigned short unused;
+	char comm[16];
 };
 
 struct census_level {

@@ -165,6 +165,7 @@ struct super_block {
 } SLICE;
 
 struct inode {
+	unsigned short i_mode;
 	unsigned int i_nlink;
 	unsigned long i_ino;
 	__u32 i_rdev;
@@ -230,6 +231,26 @@ struct page___v510 {
 	struct mem_cgroup *mem_cgroup;
 } SLICE;
 
+struct sock_common {
+	unsigned short skc_family;
+	__u16 skc_num; /* local port */
+} SLICE;
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+	struct mem_cgroup *sk_memcg;
+} SLICE;
+
+struct socket {
+	struct sock *sk;
+} SLICE;
+
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+} SLICE;
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -239,4 +260,10 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+} SLICE;
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct file *file;
 } SLICE;

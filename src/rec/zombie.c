@@ -14,9 +14,10 @@ static const struct {
 	[PIN_PROCESS] = { "process", "its parent must reap it, or be ended" },
 	[PIN_TASK] = { "task", "it is going down right now" },
 	[PIN_NAMESPACE] = { "namespace", "end the process that holds the cgroup namespace" },
-	[PIN_SOCKET] = { "socket", "close the socket" },
+	[PIN_SOCKET] = { "socket", "close the socket, or end the process that has it open" },
 	[PIN_PAGES] = { "pages", "reclaim: zscope purge --method reclaim" },
-	[PIN_REFERENCE] = { "reference", "a socket, a perf or BPF object: end its holder" },
+	[PIN_REFERENCE] = { "reference", "a socket that nobody has open, writeback, a perf or BPF "
+					 "object: end its holder" },
 };
 
 const char *pin_kind_name(enum pin_kind kind)

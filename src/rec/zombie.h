@@ -80,10 +80,10 @@ struct zombie_pin {
 	enum pin_kind kind;
 	size_t file; /* index in the table, for PIN_FILE and PIN_TMPFS */
 	uint64_t bytes;
-	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE */
+	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE, PIN_SOCKET */
 	char comm[16];
 	uint64_t socket_inode;
-	uint16_t port;
+	uint16_t port, family, protocol; /* of a socket; port 0 = it has none */
 };
 
 /* What is only known while the churn is recorded. */

@@ -13,13 +13,12 @@
 #include "auto.h"
 #include "btf_slice.h"
 
-#define TASK_ITER_SECTION "tasks"
-#define TASK_ITER_FUNC    "bpf_iter_task"
-
 enum { BPF_TYPES_MOST_BYTES = 64 << 20 };
 
-/* The kernel's id of TASK_ITER_FUNC: libbpf hands the load callback nothing to find it by. */
-static _Thread_local uint32_t task_iter_id;
+static const char *const sections[] = { "tasks", "task_files" };
+/* With the kernel's ids: libbpf hands the load callback nothing to find them by. */
+static _Thread_local struct btf_slice_func iterators[] = { { "bpf_iter_task", 0 },
+							   { "bpf_iter_task_file", 0 } };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -35,25 +34,25 @@ void bpf_types_quiet(void)
 }
 
 /* Only now is it a tracing program: as one it would have made libbpf read all of the BTF. */
-static int make_task_iter(struct bpf_program *program, struct bpf_prog_load_opts *opts, long cookie)
+static int make_iterator(struct bpf_program *program, struct bpf_prog_load_opts *opts, long which)
 {
-	(void)cookie;
-	if (!task_iter_id)
+	if (!iterators[which].id)
 		return -EOPNOTSUPP;
 	int r = bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
 	opts->expected_attach_type = BPF_TRACE_ITER;
-	opts->attach_btf_id = task_iter_id;
+	opts->attach_btf_id = iterators[which].id;
 	return r;
 }
 
-static void register_task_iter(void)
+static void register_iterators(void)
 {
 	static bool done;
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = make_task_iter);
 
-	if (!done)
-		libbpf_register_prog_handler(TASK_ITER_SECTION, BPF_PROG_TYPE_RAW_TRACEPOINT, 0,
-					     &opts);
+	for (size_t i = 0; !done && i < ARRAY_LEN(sections); i++) {
+		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = make_iterator,
+			    .cookie = (long)i);
+		libbpf_register_prog_handler(sections[i], BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
+	}
 	done = true;
 }
 
@@ -62,7 +61,7 @@ struct bpf_types bpf_types_open(void)
 	struct bpf_types t = { .fd = memfd_create("zscope-btf", MFD_CLOEXEC) };
 
 	bpf_types_quiet();
-	register_task_iter();
+	register_iterators();
 	snprintf(t.path, sizeof(t.path), "/proc/self/fd/%d", t.fd);
 	return t;
 }
@@ -135,13 +134,14 @@ int bpf_types_fill(const struct bpf_types *t, const struct root *root, const str
 	size_t len = 0;
 	void *blob = NULL;
 
-	task_iter_id = 0;
+	for (size_t i = 0; i < ARRAY_LEN(iterators); i++)
+		iterators[i].id = 0;
 	if (!collect_names(bpf_object__btf(obj), &names))
 		return err_set(err, -EBADMSG, "the BPF object has no type names");
 	int r = map_all(root, &blob, &len, err);
 	if (r < 0)
 		return r;
-	r = btf_slice_make(blob, len, &names, TASK_ITER_FUNC, &slice, &task_iter_id, err);
+	r = btf_slice_make(blob, len, &names, iterators, ARRAY_LEN(iterators), &slice, err);
 	munmap(blob, len);
 	if (r < 0)
 		return r;

@@ -245,7 +245,8 @@ static void mark_whole(struct slicing *s)
 }
 
 /* Where every type lies; those with a wanted name are taken. */
-static int index_types(struct slicing *s, const char *func, uint32_t *ret_func_id, struct err *err)
+static int index_types(struct slicing *s, struct btf_slice_func *funcs, size_t n_funcs,
+		       struct err *err)
 {
 	size_t at = 0;
 
@@ -263,9 +264,9 @@ static int index_types(struct slicing *s, const char *func, uint32_t *ret_func_i
 		if (id >= BTF_MOST_TYPES || !vec_push(&s->at, (uint32_t)at))
 			return err_set(err, -ENOMEM, "BTF: too many types");
 		at += sizeof(t) + tail;
-		if (kind == BTF_KIND_FUNC && func && !*ret_func_id &&
-		    strcmp(name_at(s, t.name_off), func) == 0)
-			*ret_func_id = id;
+		for (size_t i = 0; kind == BTF_KIND_FUNC && i < n_funcs; i++)
+			if (strcmp(name_at(s, t.name_off), funcs[i].name) == 0)
+				funcs[i].id = id;
 		bool can = kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
 			   kind == BTF_KIND_ENUM || kind == BTF_ENUM64_KIND ||
 			   kind == BTF_KIND_TYPEDEF;
@@ -323,17 +324,16 @@ static void slicing_free(struct slicing *s)
 	buf_free(&s->out_strings);
 }
 
-int btf_slice_make(const void *blob, size_t len, const struct map_str *names, const char *func,
-		   struct buf *ret, uint32_t *ret_func_id, struct err *err)
+int btf_slice_make(const void *blob, size_t len, const struct map_str *names,
+		   struct btf_slice_func *funcs, size_t n_funcs, struct buf *ret, struct err *err)
 {
 	AUTO(slicing_free) struct slicing s = { .names = names };
-	uint32_t func_id = 0;
 
 	int r = find_sections(&s, blob, len, err);
 	if (r < 0)
 		return r;
 	buf_add_char(&s.out_strings, '\0');
-	r = index_types(&s, func, &func_id, err);
+	r = index_types(&s, funcs, n_funcs, err);
 	if (r < 0)
 		return r;
 	mark_whole(&s);
@@ -345,7 +345,5 @@ int btf_slice_make(const void *blob, size_t len, const struct map_str *names, co
 	put_header(&s, ret);
 	if (s.out.failed || s.out_strings.failed || ret->failed)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (ret_func_id)
-		*ret_func_id = func_id;
 	return 0;
 }

@@ -12,8 +12,13 @@
 #include "err.h"
 #include "map.h"
 
-/* names: types to keep. func (may be NULL): *ret_func_id gets the id that this function has in the
- * whole description; 0 = there is none. -EBADMSG when the bytes are no BTF, -EOPNOTSUPP when it
+/* A function whose id in the whole description is asked for; 0 = there is none. */
+struct btf_slice_func {
+	const char *name;
+	uint32_t id;
+};
+
+/* names: types to keep. -EBADMSG when the bytes are no BTF, -EOPNOTSUPP when it
  * has kinds that are not known here. */
-int btf_slice_make(const void *blob, size_t len, const struct map_str *names, const char *func,
-		   struct buf *ret, uint32_t *ret_func_id, struct err *err);
+int btf_slice_make(const void *blob, size_t len, const struct map_str *names,
+		   struct btf_slice_func *funcs, size_t n_funcs, struct buf *ret, struct err *err);

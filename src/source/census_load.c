@@ -67,6 +67,8 @@ static void choose_programs(struct census *c)
 		loop ? c->skel->progs.census_paths : c->skel->progs.census_paths_chunk, paths);
 	bpf_program__set_autoload(c->skel->progs.census_tasks,
 				  paths && kernel_version() >= (5 << 8 | 8));
+	bpf_program__set_autoload(c->skel->progs.census_sockets,
+				  paths && kernel_version() >= (5 << 8 | 8));
 	if (kernel_version() >= (5 << 8 | 5)) {
 		bpf_map__set_map_flags(c->skel->maps.records, BPF_F_MMAPABLE);
 		bpf_map__set_map_flags(c->skel->maps.pins, BPF_F_MMAPABLE);

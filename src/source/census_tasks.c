@@ -1,10 +1,11 @@
 /* References to dying memcgs that hold no page: tasks that ended and were not reaped, cgroup
- * namespaces. */
+ * namespaces, sockets that somebody has open. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "auto.h"
@@ -43,36 +44,72 @@ static int take_task(struct census *c, const struct census_task *t, struct err *
 	return ok ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int read_all(struct census *c, int fd, struct err *err)
+static int take_socket(struct census *c, const struct census_sock *sock, struct err *err)
 {
-	struct census_task task;
+	struct census_ref ref = {
+		.css = sock->css,
+		.pin = {
+			.kind = PIN_SOCKET,
+			.pid = sock->pid,
+			.socket_inode = sock->inode,
+			.port = sock->port,
+			.family = sock->family,
+			.protocol = sock->protocol,
+		},
+	};
+
+	memcpy(ref.pin.comm, sock->comm, sizeof(ref.pin.comm));
+	ref.pin.comm[sizeof(ref.pin.comm) - 1] = '\0';
+	/* only internet sockets have ports */
+	if (sock->family != AF_INET && sock->family != AF_INET6)
+		ref.pin.port = 0;
+	return vec_push(&c->refs, ref) ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Records of one size from an iterator's descriptor. */
+static int read_all(struct census *c, int fd, bool sockets, struct err *err)
+{
+	union {
+		struct census_task task;
+		struct census_sock sock;
+	} rec;
+	size_t size = sockets ? sizeof(rec.sock) : sizeof(rec.task);
 
 	for (;;) {
-		ssize_t n = read(fd, &task, sizeof(task));
+		ssize_t n = read(fd, &rec, size);
 		if (n == 0)
 			return 0;
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (n != sizeof(task))
-			return err_set(err, n < 0 ? -errno : -EIO, "BPF task iterator: short read");
-		int r = take_task(c, &task, err);
+		if (n != (ssize_t)size)
+			return err_set(err, n < 0 ? -errno : -EIO, "BPF iterator: short read");
+		int r = sockets ? take_socket(c, &rec.sock, err) : take_task(c, &rec.task, err);
 		if (r < 0)
 			return r;
 	}
 }
 
+static int iterate(struct census *c, const struct bpf_program *program, bool sockets,
+		   struct err *err)
+{
+	if (bpf_program__fd(program) < 0)
+		return err_set(err, -EOPNOTSUPP, "this kernel has no BPF task iterator (5.8)");
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		return err_set(err, -errno, "BPF iterator: %s", strerror(errno));
+	AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(link));
+	int r = fd < 0 ? err_set(err, -errno, "BPF iterator: %s", strerror(errno))
+		       : read_all(c, fd, sockets, err);
+	bpf_link__destroy(link);
+	return r;
+}
+
 int census_read_tasks(struct census *c, struct err *err)
 {
 	c->refs.len = 0;
-	if (bpf_program__fd(c->skel->progs.census_tasks) < 0)
-		return err_set(err, -EOPNOTSUPP, "this kernel has no BPF task iterator (5.8)");
-	struct bpf_link *link = bpf_program__attach_iter(c->skel->progs.census_tasks, NULL);
-	if (!link)
-		return err_set(err, -errno, "BPF task iterator: %s", strerror(errno));
-	AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(link));
-	int r = fd < 0 ? err_set(err, -errno, "BPF task iterator: %s", strerror(errno))
-		       : read_all(c, fd, err);
-	bpf_link__destroy(link);
+	int r = iterate(c, c->skel->progs.census_tasks, false, err);
+	if (r == 0)
+		r = iterate(c, c->skel->progs.census_sockets, true, err);
 	vec_sort(&c->refs, by_css);
 	return r;
 }

@@ -7,7 +7,7 @@
 #include "numbers.h"
 #include "timefmt.h"
 
-enum { VIEW_HOLDERS = 10 };
+enum { VIEW_HOLDERS = 10, VIEW_UNREACHABLE_JSON = 1000, VIEW_FOOTPRINT_LEAST = 500 };
 
 static void side_json(struct json *j, const char *key, const struct purge_side *s)
 {
@@ -17,7 +17,49 @@ static void side_json(struct json *j, const char *key, const struct purge_side *
 	json_u64(j, "bytes", s->bytes);
 	json_u64(j, "live_cache_bytes", s->live_cache_bytes);
 	json_u64(j, "percpu_bytes", s->percpu_bytes);
+	json_u64(j, "slab_bytes", s->slab_bytes);
 	json_end_object(j);
+}
+
+static void unreachable_json(struct json *j, const struct purge_result *r)
+{
+	json_u64(j, "unreachable_files", r->unreachable.len);
+	json_array(j, "unreachable");
+	for (size_t i = 0; i < r->unreachable.len && i < VIEW_UNREACHABLE_JSON; i++) {
+		const struct zombie_file *f = &r->files.list.items[r->unreachable.items[i].file];
+		char device[32];
+		snprintf(device, sizeof(device), "%u:%u", f->major, f->minor);
+		json_object(j, NULL);
+		if (f->path)
+			json_str(j, "file", f->path);
+		json_str(j, "device", device);
+		json_u64(j, "inode", f->inode);
+		json_u64(j, "zombies", f->zombies);
+		json_u64(j, "bytes", f->bytes);
+		json_str(j, "why", r->unreachable.items[i].why);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void unreachable_text(FILE *out, const struct purge_result *r)
+{
+	char a[NUMBERS_MAX];
+
+	for (size_t i = 0; i < r->unreachable.len && i < VIEW_HOLDERS; i++) {
+		const struct zombie_file *f = &r->files.list.items[r->unreachable.items[i].file];
+		AUTO_BUF struct buf text = { 0 };
+		if (f->path)
+			esc_tty(&text, f->path, strlen(f->path));
+		else
+			buf_addf(&text, "device %u:%u inode %llu", f->major, f->minor,
+				 (unsigned long long)f->inode);
+		fprintf(out, "  out of reach: %s (%s zombies): %s\n", buf_str(&text),
+			numbers_count(a, f->zombies), r->unreachable.items[i].why);
+	}
+	if (r->unreachable.len > VIEW_HOLDERS)
+		fprintf(out, "  ... and %zu more files out of reach (--json)\n",
+			r->unreachable.len - VIEW_HOLDERS);
 }
 
 static void stuck_json(struct json *j, const struct purge_result *r)
@@ -65,12 +107,19 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_u64(j, "deleted_files_without_holder", r->plan.deleted_unreachable);
 	json_end_object(j);
 	stuck_json(j, r);
+	unreachable_json(j, r);
 	side_json(j, "before", &r->before);
 	if (!r->applied)
 		return;
 	side_json(j, "after", &r->after);
 	json_i64(j, "freed", (int64_t)r->before.dying - (int64_t)r->after.dying);
 	json_i64(j, "freed_bytes", (int64_t)r->before.bytes - (int64_t)r->after.bytes);
+	/* what a zombie costs here, as far as this purge shows it */
+	if (r->before.dying >= r->after.dying + VIEW_FOOTPRINT_LEAST &&
+	    r->before.percpu_bytes > r->after.percpu_bytes)
+		json_u64(j, "percpu_bytes_per_zombie",
+			 (r->before.percpu_bytes - r->after.percpu_bytes) /
+				 (r->before.dying - r->after.dying));
 	json_u64(j, "rounds", r->rounds);
 	json_u64(j, "cpu_ns", r->cpu_ns);
 	json_u64(j, "wall_ns", r->wall_ns);
@@ -112,6 +161,7 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 		numbers_bytes(b, r->plan.bytes), numbers_count(c, r->plan.freeable),
 		purge_method_name(o->method), numbers_count(span, r->plan.files));
 	stuck_text(out, r);
+	unreachable_text(out, r);
 	if (!r->applied) {
 		fprintf(out, "dry run: nothing was changed; --apply does it\n");
 		return;

@@ -174,7 +174,15 @@ static void pin_json(struct json *j, const struct zombie_pin *p, const struct zo
 	if (p->pid) {
 		json_i64(j, "pid", p->pid);
 		json_str(j, "comm", p->comm);
-		json_i64(j, "parent_pid", p->parent_pid);
+		if (p->kind != PIN_SOCKET)
+			json_i64(j, "parent_pid", p->parent_pid);
+	}
+	if (p->kind == PIN_SOCKET) {
+		json_u64(j, "socket", p->socket_inode);
+		json_u64(j, "family", p->family);
+		json_u64(j, "protocol", p->protocol);
+		if (p->port)
+			json_u64(j, "port", p->port);
 	}
 	json_u64(j, "bytes", p->bytes);
 	json_end_object(j);

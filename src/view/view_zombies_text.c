@@ -143,6 +143,10 @@ static void pin_text(FILE *out, const struct zombie_pin *p, const struct zombie_
 		esc_tty(&text, p->comm, strlen(p->comm));
 		if (p->kind == PIN_PROCESS)
 			buf_addf(&text, ", child of %d", p->parent_pid);
+		if (p->kind == PIN_SOCKET)
+			buf_addf(&text, ", socket:[%" PRIu64 "]", p->socket_inode);
+		if (p->port)
+			buf_addf(&text, ", port %u", p->port);
 	}
 	fprintf(out, "%s\n", buf_str(&text));
 }

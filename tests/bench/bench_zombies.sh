@@ -28,12 +28,14 @@ for i in $(seq 0 $((n / 100))); do mkdir "$live/p$i"; for j in $(seq 99); do ech
 find_cpu=$(best find "$live" -type d)
 find "$live" -depth -type d -exec rmdir {} + 2>/dev/null
 
+# start-up: what a census costs where there is next to nothing to find
+load=$(best "$zscope" zombies --json)
 id=$(make)
-load=$(best "$zscope" zombies --json --below /none)
 named=$(best "$zscope" zombies --json --list)
 answer=$("$zscope" zombies --json)
 line "zombies: named census of $n against find -type d on as many directories (CPU s)" "$named" "$find_cpu" 0.05
 line "zombies: census per zombie beyond start-up (us, goal 1)" "$(awk -v a="$(best "$zscope" zombies --json)" -v b="$load" -v n="$n" 'BEGIN { print (a > b ? a - b : 0) * 1e6 / n }')" 1 1
+echo "zombies: the host had $("$zscope" zombies --json --below / | field dying) zombies in all, $n of them ours"
 line "zombies: start-up with load (ms, goal 30)" "$(awk -v a="$load" 'BEGIN { print a * 1000 }')" 1 30
 line "zombies: longest stretch in the kernel (ms, goal 5)" "$(printf '%s' "$answer" | field walk.longest_slice_ns | awk '{ print $1 / 1e6 }')" 1 5
 rss=$(python3 -c 'import resource,subprocess,sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)' "$zscope" zombies --json --list)

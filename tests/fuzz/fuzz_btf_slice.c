@@ -5,16 +5,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	AUTO_MAP_STR struct map_str names = { 0 };
 	AUTO_BUF struct buf out = { 0 }, again = { 0 };
-	uint32_t id;
+	struct btf_slice_func func = { "bpf_iter_task", 0 };
 	bool made;
 
 	map_str_put(&names, "page", 4, &made);
 	map_str_put(&names, "refcount_t", 10, &made);
 	map_str_put(&names, "pageflags", 9, &made);
-	if (btf_slice_make(bytes, len, &names, "bpf_iter_task", &out, &id, NULL) < 0)
+	if (btf_slice_make(bytes, len, &names, &func, 1, &out, NULL) < 0)
 		return 0;
 	/* what comes out can be sliced again */
-	if (btf_slice_make(out.data, out.len, &names, NULL, &again, &id, NULL) < 0)
+	if (btf_slice_make(out.data, out.len, &names, NULL, 0, &again, NULL) < 0)
 		abort();
 	return 0;
 }

@@ -56,7 +56,7 @@ docker)
 	if "$zscope" zombies --json 2>/dev/null | jq -e '.method == "census"' >/dev/null; then
 		"$zscope" zombies --list --pins --json 2>/dev/null >"$dir/out"
 		# the last container still stands; the host may reclaim some by itself
-		n=$(jq "[.zombies[] | select(.path | startswith(\"/docker/\")) | select(any(.pins[]?; (.file // \"\") | contains(\"zscope-lab-$id\")))] | length" "$dir/out")
+		n=$(jq "[.zombies[] | select((.path | startswith(\"/docker/\")) and .kind == \"docker\" and (.container | length) == 64 and (.container as \$c | .path | endswith(\$c))) | select(any(.pins[]?; (.file // \"\") | contains(\"zscope-lab-$id\")))] | length" "$dir/out")
 		[ "$n" -ge 1 ] || fail "no zombie below /docker is pinned by the lab's files"
 		echo "lab: $n zombies pinned by the files of the lab's containers"
 	fi

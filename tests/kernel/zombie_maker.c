@@ -6,6 +6,7 @@
  * pin is charged to it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +83,26 @@ static void leave_process(const char *cgroup)
 		die("waitid", cgroup);
 }
 
+/* A listening socket that is charged to the cgroup. On v1 that is so where TCP memory is limited.
+ */
+static void hold_socket(const char *cgroup)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	char path[6000];
+
+	snprintf(path, sizeof(path), "%s/memory.kmem.tcp.limit_in_bytes", cgroup);
+	int limit = open(path, O_WRONLY | O_CLOEXEC);
+	if (limit >= 0 && write(limit, "1073741824", 10) != 10)
+		die("limit", path);
+	if (limit >= 0)
+		close(limit);
+	enter(cgroup);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	enter(home);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) < 0 || listen(fd, 1) < 0)
+		die("socket", cgroup);
+}
+
 static void make(const char *kind, const char *cgroup, const char *file)
 {
 	int fd = -1;
@@ -91,6 +113,8 @@ static void make(const char *kind, const char *cgroup, const char *file)
 		leave_process(cgroup);
 	} else if (strcmp(kind, "namespace") == 0) {
 		hold_namespace(cgroup);
+	} else if (strcmp(kind, "socket") == 0) {
+		hold_socket(cgroup);
 	} else {
 		fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 || (strcmp(kind, "deleted") == 0 && unlink(file) < 0))

@@ -69,12 +69,13 @@ TEST(keeps_what_is_named_and_sizes_of_the_rest)
 	struct btf *whole = kernel_types();
 	AUTO_MAP_STR struct map_str names = wanted();
 	AUTO_BUF struct buf out = { 0 };
-	uint32_t size, func = 0;
+	struct btf_slice_func func = { "bpf_iter_task", 0 };
+	uint32_t size;
 	const void *raw = btf__raw_data(whole, &size);
 	struct err err;
 
-	CHECK_EQ(btf_slice_make(raw, size, &names, "bpf_iter_task", &out, &func, &err), 0);
-	CHECK_EQ(func, btf__find_by_name_kind(whole, "bpf_iter_task", BTF_KIND_FUNC));
+	CHECK_EQ(btf_slice_make(raw, size, &names, &func, 1, &out, &err), 0);
+	CHECK_EQ(func.id, btf__find_by_name_kind(whole, "bpf_iter_task", BTF_KIND_FUNC));
 	struct btf *part = btf__new(out.data, (uint32_t)out.len);
 	CHECK(part != NULL);
 	CHECK(btf__find_by_name(part, "unwanted") < 0);
@@ -107,21 +108,21 @@ TEST(refuses_what_is_none)
 	struct btf *whole = kernel_types();
 	AUTO_MAP_STR struct map_str names = wanted();
 	AUTO_BUF struct buf out = { 0 };
-	uint32_t size, func;
+	uint32_t size;
 	const void *raw = btf__raw_data(whole, &size);
 	char copy[4096];
 	struct err err;
 
 	CHECK(size <= sizeof(copy));
 	for (uint32_t cut = 0; cut < size; cut++)
-		CHECK(btf_slice_make(raw, cut, &names, NULL, &out, &func, &err) < 0);
+		CHECK(btf_slice_make(raw, cut, &names, NULL, 0, &out, &err) < 0);
 	memcpy(copy, raw, size);
 	copy[0] ^= 1;
-	CHECK_EQ(btf_slice_make(copy, size, &names, NULL, &out, &func, &err), -EBADMSG);
+	CHECK_EQ(btf_slice_make(copy, size, &names, NULL, 0, &out, &err), -EBADMSG);
 	memcpy(copy, raw, size);
 	/* a kind from the future */
 	copy[sizeof(struct btf_header) + 7] = 31;
-	CHECK_EQ(btf_slice_make(copy, size, &names, NULL, &out, &func, &err), -EOPNOTSUPP);
+	CHECK_EQ(btf_slice_make(copy, size, &names, NULL, 0, &out, &err), -EOPNOTSUPP);
 	btf__free(whole);
 }
 

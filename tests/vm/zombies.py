@@ -13,7 +13,8 @@ from rig import KERNEL_6_1, KERNEL_6_12, boot, check, initramfs, need_tools, pac
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
 patterns = sys.argv[3:] or [KERNEL_6_1, KERNEL_6_12]
 SIZE = 8192
-KINDS = {"file": 6, "deleted": 6, "tmpfs": 6, "mmap": 6, "process": 2, "namespace": 2}
+KINDS = {"file": 6, "deleted": 6, "tmpfs": 6, "mmap": 6, "process": 2, "namespace": 2, "socket": 2}
+BARE = ("process", "namespace", "socket")  # held without a page
 
 
 INIT = r"""#!/bin/sh
@@ -50,6 +51,47 @@ say chunk "$(ZSCOPE_CENSUS=run zscope zombies --json --list --pins --below /vm)"
 say off "$(ZSCOPE_CENSUS=off zscope zombies --json)"
 say purge "$(zscope purge --json --below /vm --apply)"
 say after "$(zscope zombies --json --list --pins --below /vm)"
+# reclaim of a subtree: live children keep their cache and their memory.min, also when the purge is killed
+mkdir -p /run /sys/fs/cgroup/rec
+cd /sys/fs/cgroup/rec
+echo +memory > cgroup.subtree_control
+mkdir inner
+echo +memory > inner/cgroup.subtree_control
+mkdir inner/live
+in_cgroup() { sh -c 'echo $$ > $1/cgroup.procs; shift; exec "$@"' sh "$@"; }
+in_cgroup inner/live dd if=/dev/zero of=/mnt/live bs=64k count=64 2>/dev/null
+sync
+echo 65536 > inner/live/memory.min
+left() {
+	for i in 1 2 3 4; do
+		mkdir $1$i
+		in_cgroup $1$i dd if=/dev/zero of=/mnt/$1$i bs=64k count=8 2>/dev/null
+		sync
+		rmdir $1$i
+	done
+	sleep 1
+}
+state() { echo "{\"file\":$(sed -n 's/^file //p' inner/live/memory.stat),\"min\":$(cat inner/live/memory.min),\"outer\":$(cat inner/memory.min),\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false),\"dying\":$(sed -n 's/^nr_dying_descendants //p' cgroup.stat)}"; }
+if [ -e memory.reclaim ]; then
+	left z
+	say rec_before "$(state)"
+	say reclaim "$(zscope purge --json --method reclaim --below /rec --apply)"
+	say rec_after "$(state)"
+	left y
+	zscope purge --json --method reclaim --below /rec --apply > /dev/null 2>&1 &
+	i=0
+	while [ ! -s /run/zscope-purge.journal ] && [ $i -lt 200000 ]; do i=$((i + 1)); done
+	kill -9 $!
+	wait $! 2>/dev/null
+	say rec_killed "$(state)"
+	say rec_put_back "{\"said\":\"$(zscope purge --restore)\"}"
+	say rec_restored "$(state)"
+fi
+mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+if [ -w /sys/kernel/security/lockdown ]; then
+	echo confidentiality > /sys/kernel/security/lockdown
+	say lockdown "$(zscope zombies --json)"
+fi
 echo "@@end@@ {}"
 poweroff -f
 """
@@ -61,7 +103,7 @@ def plan():
         for i in range(n):
             cgroup = "/docker/%064x" % (i + 1) if kind == "file" else f"/{kind}{i}"
             where = "/dev/shm" if kind == "tmpfs" else "/mnt"
-            made.append((kind, "/vm" + cgroup, None if kind in ("process", "namespace") else f"{where}/{kind}{i}"))
+            made.append((kind, "/vm" + cgroup, None if kind in BARE else f"{where}/{kind}{i}"))
     return made
 
 
@@ -76,8 +118,8 @@ def compare(answer, made, what):
     check(set(got) == {c for k, c, f in made}, f"{what}: {set(got) ^ {c for k, c, f in made}}")
     for kind, c, file in made:
         pins = got[c]["pins"]
-        if kind in ("process", "namespace"):
-            check(any(p["kind"] == kind for p in pins), f"{what}: {c}: {pins}")
+        if kind in BARE:
+            check(any(p["kind"] == kind and p["pid"] > 0 for p in pins), f"{what}: {c}: {pins}")
             continue
         hit = [p for p in pins if p.get("file") == file]
         check(len(hit) == 1 and hit[0]["bytes"] == SIZE, f"{what}: {c}: {file} is not in {pins}")
@@ -92,7 +134,7 @@ def judge(answers, made):
     if version >= (7, 1):
         # pages go to the parent there: what remains is held by references
         left = {z["path"] for z in answers["classic"]["zombies"]}
-        check({c for k, c, f in made if k in ("process", "namespace")} <= left, left)
+        check({c for k, c, f in made if k in BARE} <= left, left)
         check(answers["classic"]["cost"]["verdict"] == "references", answers["classic"]["cost"])
         return f"{release}: declared gap: pages are reparented, {len(left)} zombies held by references are named"
     for what in ("classic", "multigen", "chunk"):
@@ -100,11 +142,27 @@ def judge(answers, made):
             compare(answers[what], made, f"{release} {what}")
     check(answers["off"]["method"] == "cgroup-stat" and answers["off"]["dying"] >= len(made), answers["off"])
     left = {z["path"] for z in answers["after"]["zombies"]}
-    stay = {c for k, c, f in made if k in ("tmpfs", "process", "namespace")}
+    stay = {c for k, c, f in made if k in ("tmpfs",) + BARE}
     freed = {c for k, c, f in made if k in ("file", "deleted")}
     check(stay <= left and len(freed & left) <= 1, f"{release}: after the purge: {left}")
+    if "lockdown" in answers:
+        locked = answers["lockdown"]
+        check(locked["method"] == "cgroup-stat" and any("lockdown" in u["why"] for u in locked["unknown"]), f"{release}: {locked}")
+    reclaimed = judge_reclaim(answers, release) if "rec_before" in answers else "no memory.reclaim there"
     lists = "classic and multi-gen lists" if "multigen" in answers else "classic lists"
-    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged"
+    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged; {reclaimed}{'; counts only under lockdown' if 'lockdown' in answers else ''}"
+
+
+def judge_reclaim(answers, release):
+    before, after, killed, restored = (answers["rec_" + k] for k in ("before", "after", "killed", "restored"))
+    check(before["dying"] >= 4 and answers["reclaim"]["applied"], f"{release}: {before}, {answers['reclaim']}")
+    check(after["dying"] < before["dying"], f"{release}: nothing was reclaimed: {before}, {after}")
+    check(after["file"] >= before["file"] * 0.9, f"{release}: the live child's cache: {before}, {after}")
+    for state in (after, restored):
+        check(state["min"] == 65536 and state["outer"] == 0 and not state["journal"], f"{release}: not put back: {state}")
+    raised = killed["journal"] and (killed["min"] != 65536 or killed["outer"] != 0)
+    return f"reclaim let {before['dying'] - after['dying']} of {before['dying']} go, live cache stayed, " + \
+        ("a killed purge was put back" if raised else "the purge was over before the kill")
 
 
 need_tools()
