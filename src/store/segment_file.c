@@ -8,9 +8,11 @@
 
 #include "auto.h"
 #include "text.h"
+#include "timefmt.h"
 #include "wire.h"
 
-#define FILE_BUDGET (UINT64_C(64) << 20)
+#define FILE_BUDGET   (UINT64_C(64) << 20)
+#define FILE_SLACK_NS (SEGMENT_SLACK_S * NS_PER_S)
 
 void segment_file_close(struct segment_file *f)
 {
@@ -207,4 +209,36 @@ int segment_file_open(struct segment_file *f, int dir_fd, const struct segment_n
 		return r;
 	f->sealed = file_read_footer(f, (uint64_t)st.st_size, zstd, scratch);
 	return f->sealed ? 0 : file_scan(f, (uint64_t)st.st_size, err);
+}
+
+uint64_t segment_file_offset_before(const struct segment_file *f, uint64_t time_ns)
+{
+	const struct segment_index *index = &f->index;
+	size_t low = 0, high = index->seconds.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (index->seconds.items[mid].time_ns + FILE_SLACK_NS < time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* events written before the first anchor belong to the first second */
+	return low == 0 ? SEGMENT_MAGIC_BYTES : index->seconds.items[low - 1].offset;
+}
+
+uint64_t segment_file_offset_after(const struct segment_file *f, uint64_t time_ns)
+{
+	const struct segment_index *index = &f->index;
+	size_t low = 0, high = index->seconds.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (index->seconds.items[mid].time_ns < time_ns ||
+		    index->seconds.items[mid].time_ns - time_ns < FILE_SLACK_NS)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < index->seconds.len ? index->seconds.items[low].offset : f->end_offset;
 }

@@ -36,3 +36,6 @@ int segment_file_load_more(struct segment_file *f, uint64_t from, struct err *er
  * scratch. */
 int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct buf *scratch,
 			 const void **ret, size_t *ret_len);
+/* Sealed: where the frames at or after that time may begin, and where those before it end. */
+uint64_t segment_file_offset_before(const struct segment_file *f, uint64_t time_ns);
+uint64_t segment_file_offset_after(const struct segment_file *f, uint64_t time_ns);

@@ -147,38 +147,6 @@ void store_reader_thin(struct store_reader *r, unsigned every_s)
 	r->every_s = every_s;
 }
 
-/* Offset of the first anchor from which frames at or after time_ns may follow. */
-static uint64_t index_offset_before(const struct segment_index *index, uint64_t time_ns)
-{
-	size_t low = 0, high = index->seconds.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (index->seconds.items[mid].time_ns + READER_SLACK_NS < time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* events written before the first anchor belong to the first second */
-	return low == 0 ? SEGMENT_MAGIC_BYTES : index->seconds.items[low - 1].offset;
-}
-
-static uint64_t index_offset_after(const struct segment_file *f, uint64_t time_ns)
-{
-	const struct segment_index *index = &f->index;
-	size_t low = 0, high = index->seconds.len;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (index->seconds.items[mid].time_ns < time_ns ||
-		    index->seconds.items[mid].time_ns - time_ns < READER_SLACK_NS)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < index->seconds.len ? index->seconds.items[low].offset : f->end_offset;
-}
-
 /* Make the segment the present one; 0 = it has nothing for the window. */
 static int reader_enter(struct store_reader *r, const struct segment_name *name, struct err *err)
 {
@@ -197,8 +165,8 @@ static int reader_enter(struct store_reader *r, const struct segment_name *name,
 		return 0;
 	r->offset = SEGMENT_MAGIC_BYTES;
 	if (f->sealed) {
-		r->offset = index_offset_before(&f->index, r->from_ns);
-		uint64_t end = MAX_OF(index_offset_after(f, r->to_ns), r->offset);
+		r->offset = segment_file_offset_before(f, r->from_ns);
+		uint64_t end = MAX_OF(segment_file_offset_after(f, r->to_ns), r->offset);
 		code = segment_file_load(f, r->offset, end, err);
 		if (code < 0)
 			return code;
