@@ -92,6 +92,38 @@ rt-hog)
 	done
 	has rt-hog || fail "no rt-hog"
 	;;
+recorded) # the same questions to a recording: all of it, a window, a moment, the minute before an event; and a fix that is validated
+	stage quota-throttle --for 120s
+	"$zscope" record --store "$tmp/store" --for 20s >/dev/null 2>"$tmp/err" &
+	recorder=$!
+	for _ in $(seq 100); do
+		# cgroups with a quota are looked for step by step: give it some seconds
+		[ "$("$zscope" cores --store "$tmp/store" --json 2>/dev/null | wc -l)" -ge 13 ] && break
+		sleep 0.2
+	done
+	"$zscope" note --store "$tmp/store" "somebody complains" || fail "note"
+	wait $recorder
+	key=$("$zscope" events --store "$tmp/store" --id note --json | jq -r '.key // .event // empty' | head -n 1)
+	[ -n "$key" ] || fail "the note has no key"
+	middle=$("$zscope" cores --store "$tmp/store" --json | tail -n 5 | head -n 1 | jq -r '.time_ns / 1000000000 | floor')
+	again() {
+		"$zscope" why --store "$tmp/store" --json "$@" >"$tmp/why.json" 2>"$tmp/err"
+		[ $? -eq 1 ] || fail "why $*: no verdict"
+		jq -e --arg lab "$lab" '[.findings[] | select(.finding == "cpu-throttled" and (.place.cgroup | contains($lab)))] | length > 0' "$tmp/why.json" >/dev/null ||
+			fail "why $*: the quota is not named"
+	}
+	again
+	again --from "@$((middle - 3))" --to "@$((middle + 4))"
+	again --at "@$middle" --for 4s
+	again --event "$key"
+	"$zscope" why --store "$tmp/store" --event 000000000000 >/dev/null 2>"$tmp/err"
+	[ $? -eq 2 ] && grep -q 'no event' "$tmp/err" || fail "an unknown event is not refused"
+	# before and after a moment in which nothing changed; the result stands in the timeline
+	"$zscope" validate --store "$tmp/store" --since "@$((middle - 4))" --for 6s --json >"$tmp/validate.json" 2>"$tmp/err"
+	jq -e '.verdict | test("^(healed|better|unchanged|worse|unknown)$")' "$tmp/validate.json" >/dev/null || fail "validate: $(cat "$tmp/err")"
+	"$zscope" events --store "$tmp/store" --id validate --json | jq -e '.text | startswith("validated: ")' >/dev/null || fail "the validation is not in the timeline"
+	again
+	;;
 two-culprits) # without systemd: two supervisors, each named by the cgroups that it makes
 	stage two-culprits --mode process --interval 100ms --for 120s
 	for _ in 1 2 3 4; do
