@@ -117,8 +117,12 @@ static __always_inline __u32 css_flags(void)
 
 static __always_inline int css_copy(struct cgroup_subsys_state *css)
 {
-	__u32 size = bpf_core_type_size(struct cgroup_subsys_state);
+	/* the last field that is asked for; what lies behind it is another cache line */
+	__u32 size = bpf_core_field_offset(((struct cgroup_subsys_state *)0)->parent) + 8;
+	__u32 serial = bpf_core_field_offset(((struct cgroup_subsys_state *)0)->serial_nr) + 8;
 
+	if (serial > size)
+		size = serial;
 	return bpf_probe_read_kernel(st.css, size < sizeof(st.css) ? size : sizeof(st.css), css);
 }
 

@@ -33,6 +33,7 @@ struct census_ref {
 
 struct census {
 	struct census_bpf *skel;
+	struct census_bpf *more; /* loaded later: the pins, where only some zombie needs them */
 	const struct root *root;
 	enum census_variant variant;
 	unsigned want, opened_for;
@@ -80,3 +81,5 @@ int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_on
 /* Tasks and namespaces that hold dying memcgs → c->refs. */
 int census_read_tasks(struct census *c, struct err *err);
 int census_load(struct census *c, struct err *err);
+/* The program for pins, unless it is there already. */
+int census_load_pins(struct census *c, struct err *err);

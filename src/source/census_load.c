@@ -50,29 +50,30 @@ static enum census_variant best_variant(void)
 	return CENSUS_RUN;
 }
 
-static void choose_programs(struct census *c)
+/* The walk, and with pins what they need. To tell shared memory from anonymous needs the pins, too,
+ * but only where there is some: census_load_pins. */
+static void choose_programs(const struct census *c, struct census_bpf *skel, bool only_pins)
 {
 	struct bpf_program *program;
 	bool loop = c->variant == CENSUS_LOOP;
-	bool pins = c->want & (CENSUS_WANT_PINS | CENSUS_WANT_SPLIT);
-	bool paths = c->want & CENSUS_WANT_PINS;
+	bool paths = c->want & CENSUS_WANT_PINS && !only_pins;
+	bool pins = paths || only_pins;
 
-	bpf_object__for_each_program(program, c->skel->obj)
-		bpf_program__set_autoload(program, false);
-	bpf_program__set_autoload(
-		loop ? c->skel->progs.census_walk : c->skel->progs.census_walk_chunk, true);
-	bpf_program__set_autoload(
-		loop ? c->skel->progs.census_pins : c->skel->progs.census_pins_chunk, pins);
-	bpf_program__set_autoload(
-		loop ? c->skel->progs.census_paths : c->skel->progs.census_paths_chunk, paths);
-	bpf_program__set_autoload(c->skel->progs.census_tasks,
+	bpf_object__for_each_program(program, skel->obj) bpf_program__set_autoload(program, false);
+	bpf_program__set_autoload(loop ? skel->progs.census_walk : skel->progs.census_walk_chunk,
+				  !only_pins);
+	bpf_program__set_autoload(loop ? skel->progs.census_pins : skel->progs.census_pins_chunk,
+				  pins);
+	bpf_program__set_autoload(loop ? skel->progs.census_paths : skel->progs.census_paths_chunk,
+				  paths);
+	bpf_program__set_autoload(skel->progs.census_tasks,
 				  paths && kernel_version() >= (5 << 8 | 8));
-	bpf_program__set_autoload(c->skel->progs.census_sockets,
+	bpf_program__set_autoload(skel->progs.census_sockets,
 				  paths && kernel_version() >= (5 << 8 | 8));
 	if (kernel_version() >= (5 << 8 | 5)) {
-		bpf_map__set_map_flags(c->skel->maps.records, BPF_F_MMAPABLE);
-		bpf_map__set_map_flags(c->skel->maps.pins, BPF_F_MMAPABLE);
-		bpf_map__set_map_flags(c->skel->maps.names, BPF_F_MMAPABLE);
+		bpf_map__set_map_flags(skel->maps.records, BPF_F_MMAPABLE);
+		bpf_map__set_map_flags(skel->maps.pins, BPF_F_MMAPABLE);
+		bpf_map__set_map_flags(skel->maps.names, BPF_F_MMAPABLE);
 	}
 }
 
@@ -144,7 +145,7 @@ static int attach(struct census *c, enum census_job job, struct err *err)
 {
 	struct bpf_program *programs[] = {
 		[CENSUS_JOB_WALK] = c->skel->progs.census_walk_chunk,
-		[CENSUS_JOB_PINS] = c->skel->progs.census_pins_chunk,
+		[CENSUS_JOB_PINS] = (c->more ? c->more : c->skel)->progs.census_pins_chunk,
 		[CENSUS_JOB_PATHS] = c->skel->progs.census_paths_chunk,
 	};
 
@@ -221,26 +222,54 @@ static int load_failed(const struct census *c, int code, struct err *err)
 	return err_set(err, code, "bpf: the census program cannot be loaded: %s", strerror(-code));
 }
 
-static int load_once(struct census *c, struct err *err)
+/* Both objects work on the same memory. */
+static int share_maps(const struct census_bpf *from, const struct census_bpf *to)
+{
+	const struct bpf_map *have[] = { from->maps.records, from->maps.pins, from->maps.names,
+					 from->maps.targets, from->maps.bss };
+	struct bpf_map *want[] = { to->maps.records, to->maps.pins, to->maps.names,
+				   to->maps.targets, to->maps.bss };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(have); i++)
+		r = bpf_map__reuse_fd(want[i], bpf_map__fd(have[i]));
+	return r;
+}
+
+/* only_pins: for the maps of c->skel, which is loaded already. */
+static int load_once(struct census *c, bool only_pins, struct census_bpf **ret, struct err *err)
 {
 	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
 
-	c->skel = census_bpf__open_opts(&opts);
-	if (!c->skel)
+	struct census_bpf *skel = census_bpf__open_opts(&opts);
+	if (!skel)
 		return err_set(err, -errno, "bpf: opening the census program: %s", strerror(errno));
-	choose_programs(c);
-	int r = bpf_types_fill(&types, c->root, c->skel->obj, err);
-	int loaded = r == 0 ? census_bpf__load(c->skel) : 0;
-	if (r < 0 || loaded < 0) {
-		census_bpf__destroy(c->skel);
-		c->skel = NULL;
+	choose_programs(c, skel, only_pins);
+	int r = bpf_types_fill(&types, c->root, skel->obj, err);
+	int loaded = r == 0 && only_pins ? share_maps(c->skel, skel) : 0;
+	if (r == 0 && loaded == 0)
+		loaded = census_bpf__load(skel);
+	if (r == 0 && loaded == 0) {
+		*ret = skel;
+		return 0;
 	}
+	census_bpf__destroy(skel);
 	if (loaded < 0 || r == -ENOENT)
 		return load_failed(c, loaded < 0 ? loaded : r, err);
-	if (r < 0)
-		return err_prefix(err, r, "bpf");
-	return 0;
+	return err_prefix(err, r, "bpf");
+}
+
+int census_load_pins(struct census *c, struct err *err)
+{
+	if (c->programs[CENSUS_JOB_PINS] >= 0)
+		return 0;
+	int r = load_once(c, true, &c->more, err);
+	if (r == 0)
+		c->programs[CENSUS_JOB_PINS] = bpf_program__fd(
+			c->variant == CENSUS_LOOP ? c->more->progs.census_pins
+						  : c->more->progs.census_pins_chunk);
+	return r;
 }
 
 static void take_programs(struct census *c)
@@ -266,10 +295,10 @@ int census_load(struct census *c, struct err *err)
 	if (kernel_version() < (5 << 8 | 11))
 		setrlimit(RLIMIT_MEMLOCK, &all); /* maps were charged to it */
 	c->variant = best_variant();
-	int r = load_once(c, err);
+	int r = load_once(c, false, &c->skel, err);
 	if (r < 0 && r != -EPERM && c->variant == CENSUS_LOOP) {
 		c->variant = CENSUS_RUN; /* a kernel that says it can and then cannot */
-		r = load_once(c, err);
+		r = load_once(c, false, &c->skel, err);
 	}
 	if (r < 0)
 		return r;
@@ -294,6 +323,7 @@ void census_close(struct census *c)
 	vec_free(&c->refs);
 	vec_free(&c->own);
 	mounts_free(&c->mounts);
+	census_bpf__destroy(c->more);
 	census_bpf__destroy(c->skel);
 	free(c);
 }

@@ -257,7 +257,9 @@ int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_on
 	unsigned n = choose_targets(c, anon_only, targets, batch_index);
 	if (!n)
 		return 0;
-	int r = census_set_targets(c, targets, n, err);
+	int r = census_load_pins(c, err);
+	if (r == 0)
+		r = census_set_targets(c, targets, n, err);
 	if (r < 0)
 		return r;
 	job_start(c, n, anon_only);

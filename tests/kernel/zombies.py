@@ -154,6 +154,15 @@ def check_pins(env=None):
     return answer
 
 
+def check_split():
+    """Without --pins: shared memory is still told from anonymous."""
+    got = {z["path"]: z for z in zombies(below, "--list")["zombies"]}
+    for kind, c, file, owner in made:
+        z = got.get(below + c)
+        if kind == "tmpfs" and z:
+            check(z["shmem_bytes"] == SIZE and z["anon_bytes"] == 0, z)
+
+
 def neighbour():
     os.mkdir(base + "/neighbour")
     pid = os.fork()
@@ -343,6 +352,7 @@ try:
     time.sleep(0.3)
     neighbour()
     check_pins()
+    check_split()
     ladder()
     churn_while_counting()
     reclaim()

@@ -144,13 +144,16 @@ def judge(answers, made):
     left = {z["path"] for z in answers["after"]["zombies"]}
     stay = {c for k, c, f in made if k in ("tmpfs",) + BARE}
     freed = {c for k, c, f in made if k in ("file", "deleted")}
-    check(stay <= left and len(freed & left) <= 1, f"{release}: after the purge: {left}")
+    # before 5.15 the kernel does not hand a removed cgroup's inodes to its parent's writeback: what wrote to a file stays until the
+    # inode itself leaves the cache
+    gap = version < (5, 15)
+    check(stay <= left and (gap or len(freed & left) <= 1), f"{release}: after the purge: {left}")
     if "lockdown" in answers:
         locked = answers["lockdown"]
         check(locked["method"] == "cgroup-stat" and any("lockdown" in u["why"] for u in locked["unknown"]), f"{release}: {locked}")
     reclaimed = judge_reclaim(answers, release) if "rec_before" in answers else "no memory.reclaim there"
     lists = "classic and multi-gen lists" if "multigen" in answers else "classic lists"
-    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged; {reclaimed}{'; counts only under lockdown' if 'lockdown' in answers else ''}"
+    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged{' (declared gap: writeback holds the inodes)' if gap else ''}; {reclaimed}{'; counts only under lockdown' if 'lockdown' in answers else ''}"
 
 
 def judge_reclaim(answers, release):
