@@ -209,6 +209,86 @@ TEST(each_driver_family_gives_its_own_event)
 	    "e1000e 0000:00:1f.6 eno1: Reset adapter unexpectedly");
 }
 
+/* What the driver prints for one reset changed with its versions; the event did not. */
+TEST(ena_of_every_age_gives_one_event)
+{
+	ONE("net-driver-reset",
+	    "driver=ena queue=4 lost=361 limit=128 cause=missed-completions",
+	    "ena 0000:00:05.0 ens5: Found a Tx that wasn't completed on time, qid 4, index 219.",
+	    "ena 0000:00:05.0 ens5: The number of lost tx completions is above the threshold (361 "
+	    "> "
+	    "128). Reset the device",
+	    "ena 0000:00:05.0 ens5: Trigger reset is on",
+	    "ena 0000:00:05.0: Device reset completed successfully");
+	ONE("net-driver-reset",
+	    "driver=ena queue=5 cause=suspected-poll-starvation reason=15 driver_version=2.11.0g "
+	    "reset=finished napi_age_ms=6596 threshold_ms=5000",
+	    "ena 0000:20:03.0 eth0: TX q 5 is paused for too long (threshold 5000000). Time since "
+	    "last napi 6596000 usec. napi scheduled: 1",
+	    "ena 0000:20:03.0 eth0: napi handler hasn't been called for a long time but is "
+	    "scheduled",
+	    "ena 0000:20:03.0: Device reset completed successfully, Driver info: Elastic Network "
+	    "Adapter (ENA) v2.11.0g");
+	ONE("net-driver-reset", "driver=ena cause=keep-alive reason=1 reset=finished",
+	    "ena 0000:00:05.0 ens5: Keep alive watchdog timeout, 6012 msecs since last keep alive.",
+	    "ena 0000:00:05.0: Device reset completed, status: 0, Driver info: Elastic Network "
+	    "Adapter (ENA) v2.13.2g");
+	ONE("net-driver-reset", "driver=ena cause=missing-interrupt queue=3",
+	    "ena 0000:00:05.0 ens5: Potential MSIX issue on Tx side Queue = 3. Reset the device");
+	ONE("net-driver-reset", "driver=ena cause=device-request",
+	    "ena 0000:00:05.0 ens5: The device has detected an unhealthy state, reset is "
+	    "requested");
+	ONE("net-driver-reset", "driver=ena cause=admin-queue",
+	    "ena 0000:00:05.0 ens5: ENA admin queue is not in running state!");
+	ONE("net-driver-reset", "driver=ena cause=bad-descriptor",
+	    "ena 0000:00:05.0 ens5: Invalid req_id 65535 in qid 3",
+	    "ena 0000:00:05.0 ens5: Trigger reset is on");
+	ONE("net-driver-reset", "driver=ena reset=failed",
+	    "ena 0000:00:05.0 ens5: Keep alive watchdog timeout.",
+	    "ena 0000:00:05.0: Reset attempt failed. Can not reset the device");
+}
+
+TEST(other_families_too)
+{
+	ONE("net-driver-reset", "iface=eth0 driver=ena queue=3 cause=netdev-watchdog",
+	    "NETDEV WATCHDOG: eth0 (ena): transmit queue 3 timed out");
+	ONE("net-driver-reset", "iface=enp5s0 driver=igb queue=2 cause=netdev-watchdog",
+	    "NETDEV WATCHDOG: enp5s0 (igb): transmit queue 2 timed out 5120 ms",
+	    "igb 0000:05:00.0 enp5s0: Reset adapter");
+	ONE("net-tx-hang", "driver=igc queue=1 cause=hardware-hang",
+	    "igc 0000:02:00.0 enp2s0: Detected Tx Unit Hang\n  Tx Queue             <1>\n"
+	    "  TDH                  <4>\n  TDT                  <9>");
+	ONE("net-driver-reset", "driver=ixgbe cause=link-loss class=LINK_LOSS",
+	    "ixgbe 0000:01:00.1 eth1: initiating reset to clear Tx work after link loss",
+	    "ixgbe 0000:01:00.1 eth1: Reset adapter");
+	ONE("net-driver-reset", "driver=ice queue=14 iface=ens801f0np0 level=1",
+	    "ice 0000:b1:00.0 ens801f0np0: tx_timeout: VSI_num: 6, Q 14, NTC: 0x0, HW_HEAD: 0x0, "
+	    "NTU: 0x0, INT: 0x4000001",
+	    "ice 0000:b1:00.0 ens801f0np0: tx_timeout recovery level 1, txqueue 14");
+	ONE("net-driver-reset", "driver=i40e reset=failed",
+	    "i40e 0000:08:00.1 eth9: tx_timeout recovery level 1, txqueue 3",
+	    "i40e 0000:08:00.1 eth9: tx_timeout recovery unsuccessful, device is in "
+	    "non-recoverable state.");
+	ONE("net-driver-reset",
+	    "driver=mlx5_core queue=0 irq=103 stalled_ms=15570 outstanding=4002",
+	    "mlx5_core 0000:01:00.0 eth0: NETDEV WATCHDOG: CPU: 1: transmit queue 0 timed out "
+	    "15570 "
+	    "ms",
+	    "mlx5_core 0000:01:00.0 eth0: TX timeout detected",
+	    "mlx5_core 0000:01:00.0 eth0: TX timeout on queue: 0, SQ: 0x2e9, CQ: 0xa5, SQ Cons: "
+	    "0x22ee SQ Prod: 0x3290, usecs since last trans: 15570000",
+	    "mlx5_core 0000:01:00.0 eth0: EQ 0x7: Cons = 0x56838, irqn = 0x67");
+	ONE("net-driver-reset", "driver=bnxt_en iface=eth0 cause=netdev-watchdog rings_stuck=2",
+	    "bnxt_en 0000:45:00.0 eth0: TX timeout detected, starting reset task!",
+	    "bnxt_en 0000:45:00.0 eth0: [2]: tx{fw_ring: 2 prod: af cons: 9b}");
+	ONE("net-driver-reset", "driver=r8169 iface=enp2s0 queue=0 stalled_ms=5010",
+	    "r8169 0000:02:00.0 enp2s0: NETDEV WATCHDOG: CPU: 3: transmit queue 0 timed out 5010 "
+	    "ms",
+	    "r8169 0000:02:00.0 enp2s0: ASPM disabled on Tx timeout");
+	ONE("net-driver-reset", "driver=vmxnet3 iface=ens192",
+	    "vmxnet3 0000:0b:00.0 ens192: tx hang", "vmxnet3 0000:0b:00.0 ens192: resetting");
+}
+
 TEST(an_impossible_age_is_not_believed)
 {
 	struct story *s = story_new();
