@@ -425,6 +425,11 @@ static void events_shed(void *state, unsigned level)
 	((struct events_state *)state)->shed = level;
 }
 
+uint64_t record_events_lost(const void *state)
+{
+	return ((const struct events_state *)state)->kmsg.lost;
+}
+
 const struct recorder_part record_events = {
 	.name = "events",
 	.open = events_open,

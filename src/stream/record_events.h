@@ -9,3 +9,5 @@ struct record_events_options {
 };
 
 extern const struct recorder_part record_events;
+/* Records of the kernel log that were overwritten before they could be read. */
+uint64_t record_events_lost(const void *state);

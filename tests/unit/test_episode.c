@@ -212,8 +212,7 @@ TEST(each_driver_family_gives_its_own_event)
 /* What the driver prints for one reset changed with its versions; the event did not. */
 TEST(ena_of_every_age_gives_one_event)
 {
-	ONE("net-driver-reset",
-	    "driver=ena queue=4 lost=361 limit=128 cause=missed-completions",
+	ONE("net-driver-reset", "driver=ena queue=4 lost=361 limit=128 cause=missed-completions",
 	    "ena 0000:00:05.0 ens5: Found a Tx that wasn't completed on time, qid 4, index 219.",
 	    "ena 0000:00:05.0 ens5: The number of lost tx completions is above the threshold (361 "
 	    "> "
