@@ -179,7 +179,7 @@ without) # what cannot be read is named, and the culprit stays or is less sure
 		[ "$(first)" != 0 ] || [ "$(jq '.verdict.confidence <= 0.8' "$tmp/why.json")" = true ] || fail "$1: the culprit is gone"
 	}
 	hide "no kernel log" 'net-driver-reset' 'mount --bind /dev/null /dev/kmsg'
-	hide "no D-Bus and no systemd" 'unit-crash-loop' "mkdir -p /run/systemd && mount --bind '$missing' /run/systemd"
+	hide "no D-Bus and no systemd" 'unit-crash-loop' "[ ! -d /run/systemd ] || mount --bind '$missing' /run/systemd"
 	hide "no docker" 'container-churn' "for s in /run/docker.sock /run/podman /run/containerd; do [ ! -e \$s ] || mount --bind \$( [ -d \$s ] && echo '$missing' || echo /dev/null) \$s; done"
 	# no perf and no root at once: an ordinary user
 	if command -v setpriv >/dev/null; then
