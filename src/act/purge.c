@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "proc_cgroups.h"
 #include "purge_impl.h"
 #include "text.h"
 #include "timefmt.h"
@@ -198,6 +199,36 @@ static void nudge_writeback(const struct offer *offer)
 		rmdir(path);
 }
 
+/* What the kernel itself counts, which costs next to nothing; v1 only. */
+static bool tracked_now(const struct root *root, const struct offer *offer, uint64_t *ret)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct rec_cgroups row = { 0 };
+
+	if (offer->memory == CGROUP_MEMORY_V2 ||
+	    root_read(root, "proc/cgroups", ROOT_FILE_CAP, &text, NULL) < 0 ||
+	    proc_cgroups_parse(buf_str(&text), &row, NULL) < 0)
+		return false;
+	*ret = row.tracked;
+	return true;
+}
+
+/* A census while thousands go is dear: first wait until the kernel's own number falls no more. */
+static void settle_roughly(const struct root *root, const struct offer *offer)
+{
+	struct timespec pause = { .tv_nsec = PURGE_SETTLE_MS * (long)NS_PER_MS };
+	uint64_t last = UINT64_MAX, now;
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < 2; i++) {
+		if (!tracked_now(root, offer, &now))
+			return;
+		same = now < last ? 0 : same + 1;
+		last = now;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* Zombies go in a kernel worker a moment after their last page. Wait while the number still falls.
  */
 static int settle(const struct root *root, const struct offer *offer, struct look *l,
@@ -207,6 +238,7 @@ static int settle(const struct root *root, const struct offer *offer, struct loo
 	uint64_t last = UINT64_MAX;
 	unsigned same = 0, enough = offer->memory == CGROUP_MEMORY_V2 ? PURGE_SETTLE_V2 : 2;
 
+	settle_roughly(root, offer);
 	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < enough; i++) {
 		nudge_writeback(offer);
 		nanosleep(&pause, NULL);
