@@ -198,24 +198,74 @@ static bool same_stack(const struct profile *p, uint32_t id, const void *key)
 	return have->parent == want->parent && have->frame == want->frame;
 }
 
+static struct profile_index_slot *stack_slot(struct profile *p, const struct profile_stack *key)
+{
+	uint64_t hash = hash_u64((uint64_t)key->parent << 32 | key->frame);
+	return index_find(p, &p->stack_index, hash, same_stack, key);
+}
+
+/* What profile_append_stack() left out: entry 0 is never in the index. */
+static void index_appended(struct profile *p)
+{
+	for (size_t i = p->stack_index.len + 1 + p->twins; i < p->stacks.len; i++) {
+		struct profile_index_slot *slot = stack_slot(p, &p->stacks.items[i]);
+		if (!slot)
+			return;
+		if (slot->id) { /* damage made two of them equal: the first one counts */
+			p->twins++;
+			continue;
+		}
+		slot->id = (uint32_t)i;
+		p->stack_index.len++;
+	}
+}
+
+/* False: stack 0, or the parent's own where the stack is too deep. */
+static bool stack_key(struct profile *p, uint32_t parent, uint32_t frame, struct profile_stack *ret,
+		      uint32_t *ret_instead)
+{
+	*ret_instead = 0;
+	if (parent >= p->stacks.len || frame >= p->frames.len)
+		return false;
+	*ret = (struct profile_stack){ parent, frame, p->stacks.items[parent].depth + 1 };
+	if (ret->depth <= PROFILE_MAX_DEPTH)
+		return true;
+	p->dropped++;
+	*ret_instead = parent;
+	return false;
+}
+
 uint32_t profile_add_stack(struct profile *p, uint32_t parent, uint32_t frame)
 {
-	if (parent >= p->stacks.len || frame >= p->frames.len)
-		return 0;
-	struct profile_stack key = {
-		.parent = parent,
-		.frame = frame,
-		.depth = p->stacks.items[parent].depth + 1,
-	};
-	if (key.depth > PROFILE_MAX_DEPTH) {
-		p->dropped++;
-		return parent;
-	}
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-	struct profile_index_slot *slot = index_find(p, &p->stack_index, hash, same_stack, &key);
+	struct profile_stack key;
+	uint32_t instead;
+
+	if (!stack_key(p, parent, frame, &key, &instead))
+		return instead;
+	if (p->stack_index.len + 1 + p->twins < p->stacks.len)
+		index_appended(p);
+	struct profile_index_slot *slot = stack_slot(p, &key);
 	if (!slot || slot->id)
 		return slot ? slot->id : 0;
 	return PROFILE_PUSH(p, stacks, slot, &p->stack_index, key);
+}
+
+uint32_t profile_append_stack(struct profile *p, uint32_t parent, uint32_t frame)
+{
+	struct profile_stack key;
+	uint32_t instead;
+
+	if (!stack_key(p, parent, frame, &key, &instead))
+		return instead;
+	if (p->stacks.len >= PROFILE_MAX_ENTRIES) {
+		p->dropped++;
+		return 0;
+	}
+	if (!vec_push(&p->stacks, key)) {
+		p->out_of_memory = true;
+		return 0;
+	}
+	return (uint32_t)p->stacks.len - 1;
 }
 
 uint32_t profile_add_chain(struct profile *p, const uint32_t *frames_leaf_first, size_t n)

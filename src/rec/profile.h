@@ -140,6 +140,7 @@ struct profile {
 
 	/* private */
 	bool out_of_memory;
+	size_t twins; /* stacks that are there twice, and in the index once */
 	struct arena text;
 	struct profile_index string_index, module_index, frame_index, stack_index, cgroup_index;
 };
@@ -156,6 +157,9 @@ uint32_t profile_add_module(struct profile *p, uint32_t name, const void *build_
 uint32_t profile_add_frame(struct profile *p, const struct profile_frame *frame);
 /* The stack of `parent` calling `frame`. */
 uint32_t profile_add_stack(struct profile *p, uint32_t parent, uint32_t frame);
+/* The same for a stack that the caller knows to be new: it is looked for only when others are added
+ * with profile_add_stack() later. */
+uint32_t profile_append_stack(struct profile *p, uint32_t parent, uint32_t frame);
 /* Frames as the kernel and perf give them: leaf first. */
 uint32_t profile_add_chain(struct profile *p, const uint32_t *frames_leaf_first, size_t n);
 uint32_t profile_add_cgroup(struct profile *p, uint64_t id, uint32_t path);

@@ -60,6 +60,7 @@ struct profile_node {
 /* Decodes segment after segment into one profile. */
 struct profile_decoder {
 	struct profile *out;
+	bool first; /* no other segment gave its stacks to out */
 	VEC(uint32_t) strings, modules, frames, cgroups; /* id in the segment → in out */
 	VEC(struct profile_node) stacks;
 	VEC(uint8_t) events;

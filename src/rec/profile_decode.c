@@ -12,6 +12,7 @@ void profile_decoder_reset(struct profile_decoder *d)
 {
 	d->strings.len = d->modules.len = d->frames.len = d->stacks.len = 0;
 	d->cgroups.len = d->events.len = d->tasks.len = d->leaves.len = 0;
+	d->first = d->out && d->out->stacks.len == 1;
 }
 
 void profile_decoder_free(struct profile_decoder *d)
@@ -154,7 +155,10 @@ static uint32_t resolve_stack(struct profile_decoder *d, uint32_t leaf)
 	}
 	while (n-- > 0) {
 		struct profile_node *node = &d->stacks.items[path[n]];
-		stack = profile_add_stack(d->out, stack, LOOKUP(d, frames, node->frame));
+		uint32_t frame = LOOKUP(d, frames, node->frame);
+		/* a segment has each stack once */
+		stack = d->first ? profile_append_stack(d->out, stack, frame)
+				 : profile_add_stack(d->out, stack, frame);
 		node->stack = stack;
 	}
 	return stack;

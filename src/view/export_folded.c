@@ -224,107 +224,117 @@ static bool event_shown(const struct profile *p, const struct profile_sample *s,
 	return s->event == event;
 }
 
-struct folded_key {
-	uint32_t stack, comm, pid, tid;
-	uint8_t have;
-};
-
-struct folded_line {
-	const char *stack;
-	size_t len;
+/* Samples of one stack and process are one line before any text is made: a name is written once
+ * per line, not once per sample. */
+struct folded_count {
+	struct profile_sample sample; /* the first of them */
 	uint64_t count;
 };
 
-static int line_compare(const void *a, const void *b)
+struct folded_counts {
+	VEC(struct folded_count) list;
+};
+
+static struct folded_count *count_of(struct folded_counts *c, uint64_t *slot, bool is_new,
+				     const struct profile_sample *s)
+{
+	if (is_new) {
+		if (!vec_push(&c->list, (struct folded_count){ .sample = *s }))
+			return NULL;
+		*slot = c->list.len - 1;
+	}
+	return &c->list.items[*slot];
+}
+
+static bool count_samples(const struct profile *p, const struct folded_options *o,
+			  struct folded_counts *counts)
+{
+	AUTO_MAP_U64 struct map_u64 stacks = { 0 };
+	AUTO_MAP_STR struct map_str tasks = { 0 };
+	int event = export_folded_event(p, o->event);
+
+	vec_foreach (&p->samples, s) {
+		bool is_new = false;
+		uint64_t *slot, place = (uint64_t)s->comm << 32 | s->stack;
+		if (!event_shown(p, s, event))
+			continue;
+		if (o->pid || o->tid) {
+			uint64_t key[3] = { place, (uint64_t)s->pid << 32 | (o->tid ? s->tid : 0),
+					    s->have & PROFILE_HAVE_PID };
+			slot = map_str_put(&tasks, (const char *)key, sizeof(key), &is_new);
+		} else {
+			slot = map_u64_put(&stacks, place, &is_new);
+		}
+		struct folded_count *count = slot ? count_of(counts, slot, is_new, s) : NULL;
+		if (!count)
+			return false;
+		count->count += s->weight ? s->weight : 1;
+	}
+	return true;
+}
+
+struct folded_line {
+	size_t at; /* in the text */
+	uint32_t len;
+	uint64_t count;
+};
+
+static int line_compare(const void *a, const void *b, void *text)
 {
 	const struct folded_line *x = a, *y = b;
-	int r = memcmp(x->stack, y->stack, MIN_OF(x->len, y->len));
+	const char *bytes = text;
+	int r = memcmp(bytes + x->at, bytes + y->at, MIN_OF(x->len, y->len));
 
 	if (r)
 		return r;
 	return x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* Samples of one stack and process are one line before any text is made: a name is written once
- * per line, not once per sample. */
-static bool count_samples(const struct profile *p, const struct folded_options *o,
-			  struct map_str *counts)
+/* Names may be equal where stacks are not: equal lines, which are neighbours now, are one. */
+static void put_lines(struct buf *out, const struct buf *text, const struct folded_line *lines,
+		      size_t n)
 {
-	int event = export_folded_event(p, o->event);
-
-	vec_foreach (&p->samples, s) {
-		struct folded_key key;
-		if (!event_shown(p, s, event))
-			continue;
-		memset(&key, 0, sizeof(key));
-		key.stack = s->stack;
-		key.comm = s->comm;
-		if (o->pid || o->tid) {
-			key.pid = s->pid;
-			key.tid = o->tid ? s->tid : 0;
-			key.have = s->have & PROFILE_HAVE_PID;
-		}
-		uint64_t *count = map_str_put(counts, (const char *)&key, sizeof(key), NULL);
-		if (!count)
-			return false;
-		*count += s->weight ? s->weight : 1;
+	for (size_t i = 0; i < n;) {
+		const struct folded_line *line = &lines[i];
+		uint64_t count = 0;
+		for (; i < n && line_compare(line, &lines[i], text->data) == 0; i++)
+			count += lines[i].count;
+		buf_add(out, text->data + line->at, line->len);
+		buf_addf(out, " %llu\n", (unsigned long long)count);
 	}
-	return true;
 }
 
-/* One line per distinct text: names may be equal where stacks are not. */
-static bool fold_lines(const struct profile *p, const struct folded_options *options,
-		       const struct map_str *counts, struct folded_names *names,
-		       struct map_str *lines)
+static bool fold_lines(struct buf *out, const struct profile *p,
+		       const struct folded_options *options, const struct folded_counts *counts,
+		       struct folded_names *names)
 {
 	AUTO_BUF struct buf text = { 0 };
-	const char *key;
-	size_t key_len, at = 0;
-	uint64_t *count;
+	AUTO_FREE struct folded_line *lines = calloc(counts->list.len + 1, sizeof(*lines));
 
-	while (map_str_next(counts, &at, &key, &key_len, &count)) {
-		struct folded_key k;
-		memcpy(&k, key, sizeof(k));
-		struct profile_sample s = {
-			.stack = k.stack, .comm = k.comm, .pid = k.pid, .tid = k.tid, .have = k.have
-		};
-		buf_clear(&text);
-		add_stack(&text, p, &s, options, names);
-		uint64_t *sum = map_str_put(lines, text.data, text.len, NULL);
-		if (text.failed || names->text.failed || !sum)
-			return false;
-		*sum += *count;
+	if (!lines)
+		return false;
+	for (size_t i = 0; i < counts->list.len; i++) {
+		const struct folded_count *c = &counts->list.items[i];
+		size_t at = text.len;
+		add_stack(&text, p, &c->sample, options, names);
+		lines[i] = (struct folded_line){ at, (uint32_t)(text.len - at), c->count };
 	}
+	if (text.failed || names->text.failed)
+		return false;
+	qsort_r(lines, counts->list.len, sizeof(*lines), line_compare, text.data);
+	put_lines(out, &text, lines, counts->list.len);
 	return true;
 }
 
 void export_folded(struct buf *out, const struct profile *p, const struct folded_options *options)
 {
-	AUTO_MAP_STR struct map_str counts = { 0 }, lines = { 0 };
+	struct folded_counts counts = { 0 };
 	struct folded_names names = { .frames = calloc(p->frames.len, sizeof(*names.frames)) };
-	const char *key;
-	size_t key_len, at = 0;
-	uint64_t *count;
 
-	bool ok = names.frames && count_samples(p, options, &counts) &&
-		  fold_lines(p, options, &counts, &names, &lines);
+	if (!names.frames || !count_samples(p, options, &counts) ||
+	    !fold_lines(out, p, options, &counts, &names))
+		out->failed = true;
+	vec_free(&counts.list);
 	free(names.frames);
 	buf_free(&names.text);
-	if (!ok) {
-		out->failed = true;
-		return;
-	}
-	AUTO_FREE struct folded_line *sorted = calloc(lines.len + 1, sizeof(*sorted));
-	size_t n = 0;
-	if (!sorted) {
-		out->failed = true;
-		return;
-	}
-	for (at = 0; map_str_next(&lines, &at, &key, &key_len, &count);)
-		sorted[n++] = (struct folded_line){ key, key_len, *count };
-	qsort(sorted, n, sizeof(*sorted), line_compare);
-	for (size_t i = 0; i < n; i++) {
-		buf_add(out, sorted[i].stack, sorted[i].len);
-		buf_addf(out, " %llu\n", (unsigned long long)sorted[i].count);
-	}
 }
