@@ -83,13 +83,14 @@ static bool get_modules(struct profile_decoder *d, struct wire_reader *r)
 	return !r->failed;
 }
 
-static bool get_frames(struct profile_decoder *d, struct wire_reader *r)
+static bool get_frames(struct profile_decoder *d, struct wire_reader *r, uint64_t *ret_first)
 {
 	uint64_t n;
 	uint64_t last_symbol = 0;
 
 	if (!PART_BEGIN(d, frames, r, &n))
 		return false;
+	*ret_first = d->frames.len;
 	for (; n && !r->failed; n--) {
 		uint64_t bits = wire_get_u64(r), module = bits >> WIRE_FRAME_SHIFT;
 		uint64_t symbol = last_symbol + (uint64_t)wire_get_i64(r);
@@ -112,8 +113,11 @@ static bool get_frames(struct profile_decoder *d, struct wire_reader *r)
 	return !r->failed;
 }
 
-static bool get_stacks(struct profile_decoder *d, struct wire_reader *r)
+/* next_frame: the first frame that this dictionary brought, for which 0 stands; 0 = plain ids, as
+ * dictionaries of the first recordings have them. */
+static bool get_stacks(struct profile_decoder *d, struct wire_reader *r, uint64_t next_frame)
 {
+	bool plain = next_frame == 0;
 	uint64_t n;
 
 	if (!PART_BEGIN(d, stacks, r, &n))
@@ -125,6 +129,10 @@ static bool get_stacks(struct profile_decoder *d, struct wire_reader *r)
 	for (uint64_t i = 0; i < n && !r->failed; i++) {
 		uint64_t id = d->stacks.len, distance = wire_get_u64(&parents);
 		uint64_t frame = wire_get_u64(r);
+		if (!plain) {
+			frame = frame ? frame - 1 : next_frame;
+			next_frame = MAX_OF(next_frame, MIN_OF(frame, (uint64_t)LOST) + 1);
+		}
 		struct profile_node node = {
 			.parent = distance < id ? (uint32_t)(id - 1 - distance) : 0,
 			.frame = (uint32_t)MIN_OF(frame, (uint64_t)LOST),
@@ -231,11 +239,13 @@ static bool get_leaves(struct profile_decoder *d, struct wire_reader *r)
 int profile_decode_dictionary(struct profile_decoder *d, const void *bytes, size_t len)
 {
 	struct wire_reader r;
+	uint64_t first_frame;
 
 	wire_open(&r, bytes, len);
-	bool ok = get_strings(d, &r) && get_modules(d, &r) && get_frames(d, &r) &&
-		  get_stacks(d, &r) && get_cgroups(d, &r) && get_events(d, &r) &&
-		  get_tasks(d, &r) && get_leaves(d, &r);
+	bool ok = get_strings(d, &r) && get_modules(d, &r) && get_frames(d, &r, &first_frame) &&
+		  get_stacks(d, &r, 0) && get_cgroups(d, &r) && get_events(d, &r) &&
+		  get_tasks(d, &r) && get_leaves(d, &r) &&
+		  (r.at == r.end || get_stacks(d, &r, first_frame));
 	return ok ? 0 : -EBADMSG;
 }
 

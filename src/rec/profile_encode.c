@@ -95,14 +95,21 @@ static void put_frames(struct profile_encoder *e, const struct profile *p, struc
 	e->frames = p->frames.len;
 }
 
-static void put_stacks(struct profile_encoder *e, const struct profile *p, struct buf *out)
+/* Stacks and frames are new in the same order, mostly: 0 = the next new frame of this dictionary,
+ * else the frame's id + 1. */
+static void put_stacks(struct profile_encoder *e, const struct profile *p, size_t next_frame,
+		       struct buf *out)
 {
 	part_begin(out, &e->stacks, p->stacks.len, 1);
 	/* a new chain grows by its own last node: distance 0 */
 	for (size_t i = e->stacks; i < p->stacks.len; i++)
 		wire_put_u64(out, i - 1 - p->stacks.items[i].parent);
-	for (size_t i = e->stacks; i < p->stacks.len; i++)
-		wire_put_u64(out, p->stacks.items[i].frame);
+	for (size_t i = e->stacks; i < p->stacks.len; i++) {
+		uint32_t frame = p->stacks.items[i].frame;
+		wire_put_u64(out, frame == next_frame ? 0 : (uint64_t)frame + 1);
+		if (frame >= next_frame)
+			next_frame = (size_t)frame + 1;
+	}
 	e->stacks = p->stacks.len;
 }
 
@@ -161,10 +168,12 @@ bool profile_encode_dictionary(struct profile_encoder *e, const struct profile *
 	}
 	if (!anything_new(e, p))
 		return false;
+	size_t first_frame = MAX_OF(e->frames, (size_t)1);
 	put_strings(e, p, out);
 	put_modules(e, p, out);
 	put_frames(e, p, out);
-	put_stacks(e, p, out);
+	wire_put_u64(out, MAX_OF(e->stacks, (size_t)1)); /* where stacks once stood: none */
+	wire_put_u64(out, 0);
 	put_cgroups(e, p, out);
 	part_begin(out, &e->events, p->meta.events.len, 0);
 	for (size_t i = e->events; i < p->meta.events.len; i++)
@@ -172,6 +181,7 @@ bool profile_encode_dictionary(struct profile_encoder *e, const struct profile *
 	e->events = p->meta.events.len;
 	put_tasks(e, out);
 	put_leaves(e, out);
+	put_stacks(e, p, first_frame, out);
 	return true;
 }
 
