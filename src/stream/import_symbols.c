@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "kallsyms.h"
@@ -17,7 +18,9 @@
 enum {
 	FILES_MAX = 65536,
 	STACK_MEMOS = 1 << 16,
-	KALLSYMS_BYTES = 64 << 20,
+	LAST_CORES = 64,
+	LAST_DEPTH = 128,
+	KALLSYMS_TOP = 1 << 20, /* bytes in which _text or _stext must stand */
 };
 
 #define IMAGE_BYTES_MAX (UINT64_C(1) << 30)          /* of all symbol tables held */
@@ -40,6 +43,19 @@ struct stack_memo {
 	uint32_t parent, stack;
 };
 
+struct chain_frame {
+	uint64_t address;
+	bool kernel;
+};
+
+/* The last sample of a core, root first. */
+struct last_chain {
+	uint64_t user, kernel; /* contexts, as in stack_memo */
+	size_t n;
+	struct chain_frame frames[LAST_DEPTH];
+	uint32_t stacks[LAST_DEPTH];
+};
+
 struct import_symbols {
 	struct profile *p;
 	const struct root *root;
@@ -56,6 +72,7 @@ struct import_symbols {
 	struct map_u64 kernel_frames;
 	uint32_t unmapped; /* frame */
 	struct stack_memo *memo;
+	struct last_chain *last; /* by core */
 	/* How often the maps of a pid (and those of the kernel) changed: makes cached stacks stale.
 	 */
 	struct map_u64 generations;
@@ -70,7 +87,10 @@ struct import_symbols *import_symbols_new(struct profile *p, const struct root *
 	if (!s)
 		return NULL;
 	s->memo = calloc(STACK_MEMOS, sizeof(*s->memo));
-	if (!s->memo) {
+	s->last = calloc(LAST_CORES, sizeof(*s->last));
+	if (!s->memo || !s->last) {
+		free(s->memo);
+		free(s->last);
 		free(s);
 		return NULL;
 	}
@@ -98,6 +118,7 @@ void import_symbols_free(struct import_symbols *s)
 	map_u64_free(&s->kernel_frames);
 	map_u64_free(&s->generations);
 	free(s->memo);
+	free(s->last);
 	free(s);
 }
 
@@ -339,6 +360,17 @@ static bool kallsyms_address(const char *text, const char *name, uint64_t *ret)
 	return text_take_hex(&at, ret) == 0;
 }
 
+static void kallsyms_top(const struct root *root, struct buf *ret)
+{
+	AUTO_CLOSE int fd = root_open_file(root, "proc/kallsyms", 0, NULL);
+	ssize_t n = 1;
+
+	while (fd >= 0 && n > 0 && ret->len < KALLSYMS_TOP && buf_reserve(ret, 64 << 10)) {
+		n = read(fd, ret->data + ret->len, 64 << 10);
+		ret->len += n > 0 ? (size_t)n : 0;
+	}
+}
+
 /* Is this host's kernel the recording's? Same build id; and where it was moved to (KASLR) is the
  * difference of one symbol's addresses. */
 static void kallsyms_check(struct import_symbols *s, const struct perf_data *d)
@@ -355,12 +387,12 @@ static void kallsyms_check(struct import_symbols *s, const struct perf_data *d)
 	if (!len || len != known->len || memcmp(id, known->bytes, len) != 0)
 		return;
 	AUTO_BUF struct buf text = { 0 };
-	uint64_t here;
-	if (root_read(s->root, "proc/kallsyms", KALLSYMS_BYTES, &text, NULL) < 0 ||
-	    !kallsyms_address(buf_str(&text), s->reference_name, &here) || here == 0)
-		return;
 	struct kallsyms k = { 0 };
-	if (kallsyms_parse(buf_str(&text), &k, NULL) < 0)
+	uint64_t here;
+	/* it stands near the top: reading all is what asking one by one is there to avoid */
+	kallsyms_top(s->root, &text);
+	if (!kallsyms_address(buf_str(&text), s->reference_name, &here) || here == 0 ||
+	    kallsyms_open(s->root, &k, NULL) < 0)
 		return;
 	s->kernel_moved = (int64_t)(here - s->reference);
 	kallsyms_free(&s->kallsyms);
@@ -458,11 +490,6 @@ static bool mode_is_kernel(uint64_t mode)
 	       mode == PERF_RECORD_MISC_HYPERVISOR;
 }
 
-struct chain_frame {
-	uint64_t address;
-	bool kernel;
-};
-
 /* Addresses of the chain without the markers; leaf first. */
 static size_t chain_frames(const struct perf_rec *rec, struct chain_frame ret[PERF_CHAIN_MAX + 1])
 {
@@ -483,6 +510,25 @@ static size_t chain_frames(const struct perf_rec *rec, struct chain_frame ret[PE
 	return n;
 }
 
+/* How many frames, from the root, are those of the core's last sample: calls come back to the same
+ * callers. *ret_stack is the stack of the last of them. */
+static size_t last_shared(struct last_chain *l, uint64_t user, uint64_t kernel,
+			  const struct chain_frame *frames, size_t n, uint32_t *ret_stack)
+{
+	size_t same = 0;
+
+	if (l->user != user || l->kernel != kernel)
+		l->n = 0;
+	while (same < n && same < l->n && l->frames[same].address == frames[n - 1 - same].address &&
+	       l->frames[same].kernel == frames[n - 1 - same].kernel)
+		same++;
+	l->user = user;
+	l->kernel = kernel;
+	l->n = MIN_OF(n, (size_t)LAST_DEPTH);
+	*ret_stack = same ? l->stacks[same - 1] : 0;
+	return same;
+}
+
 uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *d,
 			      const struct perf_rec *rec)
 {
@@ -493,17 +539,18 @@ uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *
 	const struct process *p = process_table_get(&s->processes, rec->pid);
 	uint64_t user = hash_u64((uint64_t)rec->pid << 32 ^ generation) | 1;
 	uint64_t kernel = s->kernel_generation << 1 | 1;
-	uint32_t stack = 0;
+	struct last_chain *last = &s->last[rec->cpu % LAST_CORES];
+	uint32_t stack;
 
 	if (p && !p->maps.len && p->parent) {
 		process_table_inherit(&s->processes, process_table_put(&s->processes, rec->pid));
 		p = process_table_get(&s->processes, rec->pid);
 	}
-	while (n-- > 0) {
-		const struct chain_frame *f = &frames[n];
+	for (size_t at = last_shared(last, user, kernel, frames, n, &stack); at < n; at++) {
+		const struct chain_frame *f = &frames[n - 1 - at];
 		uint64_t context = f->kernel ? kernel : user;
-		uint64_t at = (f->address ^ context) * UINT64_C(0x9e3779b97f4a7c15) + stack;
-		struct stack_memo *m = &s->memo[(at * UINT64_C(0xff51afd7ed558ccd)) >> 48];
+		uint64_t place = (f->address ^ context) * UINT64_C(0x9e3779b97f4a7c15) + stack;
+		struct stack_memo *m = &s->memo[(place * UINT64_C(0xff51afd7ed558ccd)) >> 48];
 		if (m->context != context || m->address != f->address || m->parent != stack) {
 			uint32_t frame = f->kernel ? kernel_frame(s, d, f->address)
 						   : user_frame(s, p, f->address);
@@ -511,6 +558,10 @@ uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *
 						  profile_add_stack(s->p, stack, frame) };
 		}
 		stack = m->stack;
+		if (at < LAST_DEPTH) {
+			last->frames[at] = *f;
+			last->stacks[at] = stack;
+		}
 	}
 	return stack;
 }

@@ -37,14 +37,24 @@ bool symtab_add_at(struct symtab *t, uint64_t start, uint64_t size, uint32_t nam
 static int compare_entries(const void *a_, const void *b_)
 {
 	const struct symtab_entry *a = a_, *b = b_;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (!a->size != !b->size) /* a sized name is the better one */
-		return a->size ? -1 : 1;
+/* Of two names for one place: the sized one, the global one, then as perf chooses: the one with
+ * fewer underscores before it, the longer one. */
+static bool better(const struct symtab *t, const struct symtab_entry *a,
+		   const struct symtab_entry *b)
+{
+	const char *x = symtab_name(t, a), *y = symtab_name(t, b);
+	size_t x_marks = strspn(x, "_"), y_marks = strspn(y, "_");
+
+	if (!a->size != !b->size)
+		return a->size;
 	if (a->rank != b->rank)
-		return a->rank > b->rank ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
+		return a->rank > b->rank;
+	if (x_marks != y_marks)
+		return x_marks < y_marks;
+	return strlen(x) > strlen(y);
 }
 
 /* One pass of a radix sort by 11 bits of the start; false when all have the same. */
@@ -98,7 +108,7 @@ void symtab_finish(struct symtab *t)
 		const struct symtab_entry *e = &t->entries.items[i];
 		if (!kept || t->entries.items[kept - 1].start != e->start)
 			t->entries.items[kept++] = *e;
-		else if (compare_entries(e, &t->entries.items[kept - 1]) < 0)
+		else if (better(t, e, &t->entries.items[kept - 1]))
 			t->entries.items[kept - 1] = *e;
 	}
 	t->entries.len = kept;
