@@ -41,11 +41,21 @@ uint64_t clock_thread_cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+bool timefmt_is_relative(uint64_t ns)
+{
+	return ns < UINT64_C(315532800) * NS_PER_S;
+}
+
 const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns)
 {
 	struct tm tm;
 	time_t s = (time_t)(ns / NS_PER_S);
 
+	if (timefmt_is_relative(ns)) {
+		snprintf(ret, TIMEFMT_MAX, "+%" PRIu64 ".%09" PRIu64 "s", ns / NS_PER_S,
+			 ns % NS_PER_S);
+		return ret;
+	}
 	gmtime_r(&s, &tm);
 	size_t n = strftime(ret, TIMEFMT_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(ret + n, TIMEFMT_MAX - n, ".%09" PRIu64 "Z", ns % NS_PER_S);
@@ -57,6 +67,10 @@ static const char *timefmt_with(char ret[TIMEFMT_MAX], uint64_t ns, const char *
 	struct tm tm;
 	time_t s = (time_t)(ns / NS_PER_S);
 
+	if (timefmt_is_relative(ns)) {
+		snprintf(ret, TIMEFMT_MAX, "+%" PRIu64 "s", ns / NS_PER_S);
+		return ret;
+	}
 	localtime_r(&s, &tm);
 	if (!strftime(ret, TIMEFMT_MAX, format, &tm))
 		ret[0] = '\0';
@@ -245,11 +259,11 @@ int timefmt_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct er
 		*ret_ns = now_ns - span;
 		return 0;
 	}
-	if (*text == '@') {
+	if (*text == '@' || *text == '+') {
 		const char *p = text + 1;
 		if (text_take_u64(&p, &s) == 0 && s < UINT64_MAX / NS_PER_S - 1) {
 			uint64_t frac = timefmt_fraction(&p);
-			if (!*p) {
+			if (!*p || (*text == '+' && strcmp(p, "s") == 0)) {
 				*ret_ns = s * NS_PER_S + frac;
 				return 0;
 			}

@@ -2,6 +2,7 @@
  * epoch. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -11,6 +12,10 @@
 
 enum { TIMEFMT_MAX = 40 };
 
+/* A time before 1980 is no wall clock but that of an imported file which does not say when it was
+ * made: seconds since the boot of a host, mostly. It is printed as "+2679.317031149s" and never as
+ * a date of 1970. */
+bool timefmt_is_relative(uint64_t ns);
 /* RFC 3339 in UTC with nanoseconds: 2026-11-16T00:39:53.000000000Z */
 const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns);
 /* For people, local time: "2026-11-16 00:39:53" and "00:39:53". */
@@ -21,7 +26,8 @@ const char *timefmt_span(char ret[TIMEFMT_MAX], uint64_t ns);
 
 /* RFC 3339, "YYYY-MM-DD HH:MM[:SS[.frac]]", "HH:MM[:SS]" (the latest such time not after now),
  * "@EPOCH[.frac]",
- * "-15m" (before now), "now". Local time zone unless the text carries one. */
+ * "+SECONDS[.frac][s]" (of a file without wall time), "-15m" (before now), "now". Local time zone
+ * unless the text carries one. */
 int timefmt_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err);
 /* "500ms", "5s", "2m", "12h", "3d"; a bare number is seconds. */
 int timefmt_parse_duration(const char *text, uint64_t *ret_ns, struct err *err);

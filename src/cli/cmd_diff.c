@@ -132,13 +132,11 @@ static int diff_json(const struct invocation *in, const struct profile *window,
 		     struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
 	struct view_profile_gaps gaps = view_profile_gaps(window);
 	struct envelope envelope = { 0 };
 	struct json j;
 
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	profile_window_envelope(window, &envelope);
 	json_init(&j, &out);
 	json_object(&j, NULL);
 	envelope_json(&j, &envelope, "diff", in->now_ns);

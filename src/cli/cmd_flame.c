@@ -55,20 +55,20 @@ static int flame_json(const struct invocation *in, struct profile *p, size_t lin
 	AUTO_FLAME struct flame flame = { 0 };
 	AUTO_FLAME_TOP struct flame_top top = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
 	struct view_profile_gaps gaps = view_profile_gaps(p);
 	struct envelope envelope = { 0 };
 	struct json j;
 
 	if (flame_build(p, &flame) < 0 || flame_top(p, &top) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	profile_window_envelope(p, &envelope);
 	json_init(&j, &out);
 	json_object(&j, NULL);
 	envelope_json(&j, &envelope, "flame", in->now_ns);
-	json_time(&j, "from", p->meta.from_ns);
-	json_time(&j, "to", p->meta.to_ns);
+	if (p->meta.to_ns) {
+		json_time(&j, "from", p->meta.from_ns);
+		json_time(&j, "to", p->meta.to_ns);
+	}
 	json_f64(&j, "hz", p->meta.hz, 3);
 	view_profile_gaps_json(&j, &gaps);
 	view_losses_json(&j, losses);

@@ -57,8 +57,9 @@ static void heat_print_command(const struct invocation *in, uint64_t from_ns, ui
 	printf("zscope flame");
 	if (in->common.store)
 		printf(" --store %s", in->common.store);
-	printf(" --from @%" PRIu64 ".%09" PRIu64 " --to @%" PRIu64 ".%09" PRIu64 "\n",
-	       from_ns / NS_PER_S, from_ns % NS_PER_S, to_ns / NS_PER_S, to_ns % NS_PER_S);
+	char mark = timefmt_is_relative(from_ns) ? '+' : '@';
+	printf(" --from %c%" PRIu64 ".%09" PRIu64 " --to %c%" PRIu64 ".%09" PRIu64 "\n", mark,
+	       from_ns / NS_PER_S, from_ns % NS_PER_S, mark, to_ns / NS_PER_S, to_ns % NS_PER_S);
 }
 
 static int heat_select(const struct invocation *in, const char *range, uint64_t start_ns,
@@ -107,15 +108,18 @@ static int heat_read(const struct heat_options *o, struct stream *s, uint64_t fr
 	return r;
 }
 
-static int heat_json(const struct invocation *in, const struct heat *h, struct err *err)
+static int heat_json(const struct invocation *in, struct stream *s, uint64_t from_ns,
+		     uint64_t to_ns, const struct heat *h, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
-	struct envelope envelope = { 0 };
+	AUTO_PROFILE struct profile source = { 0 };
+	struct envelope envelope;
 	struct json j;
 
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	if (profile_init(&source) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	(void)profile_read_source(stream_store(s), from_ns, to_ns, &source, NULL);
+	profile_window_envelope(&source, &envelope);
 	json_init(&j, &out);
 	json_object(&j, NULL);
 	envelope_json(&j, &envelope, "heat", in->now_ns);
@@ -198,7 +202,7 @@ static int heat_run(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	if (in->common.json)
-		return heat_json(in, &h, err);
+		return heat_json(in, s, from_ns, to_ns, &h, err);
 	if (o->svg)
 		return heat_svg(o->output, &h, err);
 	heat_text(in, &h);

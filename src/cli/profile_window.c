@@ -5,6 +5,7 @@
 
 #include "auto.h"
 #include "profile_read.h"
+#include "text.h"
 #include "timefmt.h"
 
 struct event_search {
@@ -55,6 +56,13 @@ int profile_window_resolve(const struct invocation *in, const struct profile_win
 	*ret_from_ns = search.found_ns > length_ns ? search.found_ns - length_ns : 0;
 	*ret_to_ns = search.found_ns;
 	return 0;
+}
+
+void profile_window_envelope(const struct profile *p, struct envelope *ret)
+{
+	*ret = (struct envelope){ 0 };
+	text_copy(ret->host, sizeof(ret->host), profile_text(p, p->meta.host));
+	text_copy(ret->kernel, sizeof(ret->kernel), profile_text(p, p->meta.kernel));
 }
 
 void profile_window_filter(const struct profile_window_options *o, struct profile *p)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "command.h"
+#include "envelope.h"
 #include "flame.h"
 #include "profile.h"
 #include "stream.h"
@@ -42,3 +43,5 @@ int profile_window_resolve(const struct invocation *in, const struct profile_win
 int profile_window_read(const struct profile_window_options *o, struct stream *s, uint64_t from_ns,
 			uint64_t to_ns, struct profile *ret, struct err *err);
 void profile_window_filter(const struct profile_window_options *o, struct profile *p);
+/* The host that was recorded, which need not be this one. */
+void profile_window_envelope(const struct profile *p, struct envelope *ret);

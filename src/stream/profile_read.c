@@ -26,6 +26,38 @@ struct window {
 	bool any;
 };
 
+/* The value of a line of a META frame; 0 = none. */
+static size_t meta_value(const struct frame *f, const char *key, const char **ret)
+{
+	const char *at = f->payload, *end = at + f->len;
+	size_t key_len = strlen(key);
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline ? newline : end;
+		if ((size_t)(line_end - at) > key_len && memcmp(at, key, key_len) == 0) {
+			*ret = at + key_len;
+			return (size_t)(line_end - at) - key_len;
+		}
+		at = line_end + 1;
+	}
+	return 0;
+}
+
+/* Whose recording it is: an imported one is another host's, mostly. */
+static void take_meta(const struct frame *f, struct profile *out)
+{
+	const char *text;
+	size_t len;
+
+	if ((len = meta_value(f, "host=", &text)))
+		out->meta.host = profile_add_string(out, text, len);
+	if ((len = meta_value(f, "kernel=", &text)))
+		out->meta.kernel = profile_add_string(out, text, len);
+	if (meta_value(f, "wall_time=", &text))
+		out->meta.wall_time = *text != '0';
+}
+
 /* Dictionaries are decoded only when a frame of their segment is in the window. */
 static void window_dictionary(struct window *w, const struct frame *f)
 {
@@ -92,15 +124,20 @@ static int window_read(struct window *w, struct store_reader *r, struct err *err
 	struct frame f;
 	uint64_t end_ns =
 		w->to_ns > UINT64_MAX - WRITTEN_LATER_NS ? UINT64_MAX : w->to_ns + WRITTEN_LATER_NS;
-	int code = store_reader_seek(r, w->from_ns, end_ns,
-				     FRAME_BIT(FRAME_PROFILE) | FRAME_BIT(FRAME_STACKS), err);
+	int code = store_reader_seek(
+		r, w->from_ns, end_ns,
+		FRAME_BIT(FRAME_PROFILE) | FRAME_BIT(FRAME_STACKS) | FRAME_BIT(FRAME_META), err);
+
+	w->decoder.out->meta.wall_time = true;
 
 	if (w->options && w->options->every_s > 1)
 		store_reader_thin(r, w->options->every_s);
 	while (code >= 0 && (code = store_reader_next(r, &f, err)) > 0) {
-		if (f.version != PROFILE_CODEC_VERSION)
+		if (f.kind == FRAME_META)
+			take_meta(&f, w->decoder.out);
+		else if (f.version != PROFILE_CODEC_VERSION)
 			continue;
-		if (f.kind == FRAME_STACKS)
+		else if (f.kind == FRAME_STACKS)
 			window_dictionary(w, &f);
 		else
 			window_second(w, &f);
@@ -181,7 +218,6 @@ int profile_read_chunks(struct store_reader *r, uint64_t from_ns, uint64_t to_ns
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!w.any)
 		return err_set(err, -ENODATA, "the recording has no profile in that window");
-	out->meta.wall_time = true;
 	out->meta.from_ns = from_ns;
 	out->meta.to_ns = to_ns;
 	profile_sort(out);
@@ -330,4 +366,19 @@ int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, 
 		return code;
 	merge_heat(out, from_ns / NS_PER_S, to_ns / NS_PER_S + (to_ns % NS_PER_S != 0));
 	return 0;
+}
+
+int profile_read_source(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			struct profile *out, struct err *err)
+{
+	struct frame f;
+	int code = store_reader_seek(r, from_ns, to_ns, FRAME_BIT(FRAME_META), err);
+
+	out->meta.wall_time = true;
+	while (code >= 0 && (code = store_reader_next(r, &f, err)) > 0) {
+		take_meta(&f, out);
+		if (out->meta.host)
+			return 0;
+	}
+	return code;
 }

@@ -29,3 +29,6 @@ int profile_read_heat(struct store_reader *r, uint64_t from_ns, uint64_t to_ns, 
 		      struct profile_footer *out, struct err *err);
 /* C++ and Rust names of all frames, in place of the linker's. */
 void profile_demangle(struct profile *p);
+/* Only out->meta's host, kernel and wall_time. */
+int profile_read_source(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			struct profile *out, struct err *err);

@@ -133,6 +133,12 @@ def check_exports(path, store):
     html = run([ZSCOPE, "flame", "--html", "--store", store]).stdout
     check("html: no request leaves it", b"<svg" in html and not re.search(rb"(href|src)=|url\(|@import", html))
     tree = json.loads(run([ZSCOPE, "flame", "--json", "--store", store]).stdout)
+    heat = run([ZSCOPE, "heat", "--store", store]).stdout + run([ZSCOPE, "flame", "--store", store]).stdout
+    check("no wall time: seconds, never 1970", tree["from"].startswith("+") and b"1970" not in heat + svg, tree["from"])
+    command = re.search(rb"--from (\+[0-9.]+) --to (\+[0-9.]+)", heat)
+    check("no wall time: the times that are shown are taken", command and
+          b"samples" in run([ZSCOPE, "flame", "--store", store, "--from", command[1].decode(), "--to", command[2].decode()]).stdout)
+    check("host of the recording", tree["host"] == os.uname().nodename, tree["host"])
     check("json: an object with a schema", tree["schema"] == "zombiescope/flame/1")
 
 

@@ -29,6 +29,19 @@ TEST(every_form_of_time)
 		 now + 40 * NS_PER_S - 86400 * NS_PER_S); /* yesterday: it is not yet 22:14 */
 }
 
+TEST(times_of_files_without_wall_clock)
+{
+	uint64_t at = UINT64_C(2679317031149);
+	char text[TIMEFMT_MAX];
+
+	CHECK_EQ(parse("+2679.317031149"), at);
+	CHECK_EQ(parse("+2679.317031149s"), at);
+	CHECK_STR(timefmt_rfc3339(text, at), "+2679.317031149s");
+	CHECK_STR(timefmt_local(text, at), "+2679s");
+	CHECK_STR(timefmt_clock(text, at), "+2679s");
+	CHECK(timefmt_is_relative(at) && !timefmt_is_relative(now));
+}
+
 TEST(nonsense_is_refused)
 {
 	static const char *const bad[] = { "",   "25:00", "tomorrow", "2023-13-01 00:00",
