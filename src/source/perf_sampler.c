@@ -31,7 +31,9 @@ struct ring {
 	uint8_t *map; /* one header page, then ring_bytes */
 	uint64_t opened_mono_ns;
 	uint64_t lost;
-	bool wanted; /* still online, in follow_cores */
+	bool wanted;    /* still online, in follow_cores */
+	bool silent;    /* no record since the last follow_cores */
+	uint64_t count; /* of the event, when it was silent then */
 	/* the drain in progress */
 	uint64_t at, head;
 	uint64_t last_ns; /* time of the last record */
@@ -409,6 +411,7 @@ size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_s
 		if (first->next.kind == PERF_RING_LOST)
 			ring_count_lost(s, first, first->next.lost);
 		each(arg, &first->next);
+		first->silent = false;
 		records++;
 		ring_skip(s, first);
 		ring_advance(s, first);
@@ -418,6 +421,25 @@ size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_s
 		__atomic_store_n(&page->data_tail, ring->at, __ATOMIC_RELEASE);
 	}
 	return records;
+}
+
+/* The event of a core that was unplugged is dead for good, also when the core is back before
+ * anybody looked. A silent core may as well be idle: then its event still counts. */
+static bool ring_is_dead(struct ring *ring)
+{
+	uint64_t values[2], before = ring->count;
+	bool silent = ring->silent;
+
+	ring->silent = true;
+	if (!silent) {
+		ring->count = 0;
+		return false;
+	}
+	ssize_t n = read(ring->fd, values, sizeof(values));
+	if (n < (ssize_t)sizeof(values[0]))
+		return n == 0; /* an event in error ends like a file */
+	ring->count = values[0];
+	return before && values[0] == before;
 }
 
 int perf_sampler_follow_cores(struct perf_sampler *s, struct unknowns *unknowns)
@@ -432,7 +454,7 @@ int perf_sampler_follow_cores(struct perf_sampler *s, struct unknowns *unknowns)
 		for (size_t i = 0; i < online.cpus.len; i++) {
 			struct ring *ring = ring_of(s, online.cpus.items[i]);
 			if (ring)
-				ring->wanted = true;
+				ring->wanted = !ring_is_dead(ring);
 			else if (ring_open(s, online.cpus.items[i], &err) == 0)
 				changed++;
 			else if (unknowns)

@@ -12,6 +12,7 @@ enum {
 	COMM_LEN = 15,    /* TASK_COMM_LEN without its NUL */
 	BETWEEN_MAX = 5,  /* between tid and time: cpu, misc letters, date, time of day */
 	MISC_LETTERS = 5, /* `-F +misc` pads to this */
+	LOOSE_MAX = 256,  /* of a header with few fields */
 };
 
 static bool is_blank(char c)
@@ -243,6 +244,37 @@ bool perf_script_parse_header(const char *line, size_t len, struct perf_script_s
 	return true;
 }
 
+/* What `perf script -F` leaves of a header when fields are not asked for: any of "comm", "tid",
+ * "[cpu]", "time:", "period", "event:", in this order. Everything is one, so that only the frame
+ * that follows makes it a header. */
+static void header_loose(const char *line, size_t len, struct perf_script_sample *ret)
+{
+	struct perf_script_text tokens[TOKENS_MAX];
+	struct perf_script_sample s = { 0 }, time = { 0 };
+	size_t k = tokenize(line, len, tokens);
+
+	if (k && tokens[k - 1].len > 1 && tokens[k - 1].at[tokens[k - 1].len - 1] == ':' &&
+	    !take_time(tokens[k - 1], &time)) {
+		k--;
+		s.event = (struct perf_script_text){ tokens[k].at, tokens[k].len - 1 };
+		if (k > 1 && take_number(tokens[k - 1].at, tokens[k - 1].len, &s.period)) {
+			s.have |= PERF_SCRIPT_PERIOD;
+			k--;
+		}
+	}
+	if (k && take_time(tokens[k - 1], &s))
+		k--;
+	if (k && take_cpu(tokens[k - 1], &s))
+		k--;
+	if (k && take_ids(tokens[k - 1], &s))
+		k--;
+	if (k)
+		s.comm = (struct perf_script_text){
+			tokens[0].at, (size_t)(tokens[k - 1].at + tokens[k - 1].len - tokens[0].at)
+		};
+	*ret = s;
+}
+
 /* --- frame lines --- */
 
 static bool text_is(struct perf_script_text t, const char *word)
@@ -346,6 +378,7 @@ void perf_script_free(struct perf_script *s)
 {
 	buf_free(&s->line);
 	buf_free(&s->text);
+	buf_free(&s->loose);
 	vec_free(&s->frames);
 }
 
@@ -434,6 +467,34 @@ static void script_comment(struct perf_script *s, const char *line, size_t len)
 	s->ops->header(s->arg, key, value);
 }
 
+/* The first frame under a line that may have been a header with few fields. */
+static int script_begin_loose(struct perf_script *s, const struct perf_script_frame *frame,
+			      struct err *err)
+{
+	struct perf_script_sample sample;
+
+	header_loose(s->loose.data, s->loose.len, &sample);
+	s->n_strange--;
+	int r = script_begin(s, &sample, (struct perf_script_text){ "", 0 }, err);
+	buf_clear(&s->loose);
+	return r ? r : script_add_frame(s, frame, err);
+}
+
+/* Outside of a sample, and no header with time or event. */
+static int script_strange(struct perf_script *s, const char *line, size_t len, struct err *err)
+{
+	struct perf_script_frame frame;
+
+	bool is_frame = is_blank(line[0]) && perf_script_parse_frame(line, len, &frame);
+	if (s->loose.len && is_frame)
+		return script_begin_loose(s, &frame, err);
+	s->n_strange++;
+	buf_clear(&s->loose);
+	if (!is_frame || line[0] != '\t') /* "  12  9.5: cycles:" could be either */
+		buf_add(&s->loose, line, MIN_OF(len, (size_t)LOOSE_MAX));
+	return s->loose.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
 static int script_line(struct perf_script *s, const char *line, size_t len, struct err *err)
 {
 	struct perf_script_sample sample;
@@ -443,8 +504,10 @@ static int script_line(struct perf_script *s, const char *line, size_t len, stru
 	s->n_lines++;
 	while (len && is_blank(line[len - 1]))
 		len--;
-	if (len == 0)
+	if (len == 0) {
+		buf_clear(&s->loose);
 		return script_give(s, err);
+	}
 	if (line[0] == '#') {
 		script_comment(s, line, len);
 		return 0;
@@ -462,8 +525,10 @@ static int script_line(struct perf_script *s, const char *line, size_t len, stru
 		s->one_line = false;
 		return script_add_frame(s, &frame, err);
 	}
+	if (!s->in_sample)
+		return script_strange(s, line, len, err);
 	/* source lines (-F +srcline) are indented and follow a frame */
-	if (!s->in_sample || !is_blank(line[0]))
+	if (!is_blank(line[0]))
 		s->n_strange++;
 	return 0;
 }
@@ -513,7 +578,9 @@ int perf_script_end(struct perf_script *s, struct err *err)
 	if (!r)
 		r = script_give(s, err);
 	if (!r && s->n_samples == 0)
-		r = err_set(err, -EBADMSG, "no perf script text: no sample in %llu lines",
+		r = err_set(err, -EBADMSG,
+			    "no perf script text: no sample in %llu lines (of -F it needs one of "
+			    "comm, tid, cpu, time or event beside ip and sym)",
 			    (unsigned long long)s->n_lines);
 	return r;
 }

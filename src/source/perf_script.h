@@ -64,7 +64,8 @@ struct perf_script {
 	/* private */
 	struct buf line; /* the start of a line whose end has not come yet */
 	bool line_over;
-	struct buf text; /* of the sample that is being read */
+	struct buf loose; /* the line before, when it may be a header with few fields */
+	struct buf text;  /* of the sample that is being read */
 	struct perf_script_sample sample;
 	bool in_sample, one_line;
 	size_t comm_at, event_at;

@@ -1,5 +1,6 @@
 /* Samples of perf script text → samples of a profile. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,19 @@ static uint32_t script_stack(struct profile *p, const struct perf_script_sample 
 	return profile_add_chain(p, frames, s->n_frames);
 }
 
+/* Without -F comm: ":tid", as perf calls a thread whose name it does not know. */
+static uint32_t script_comm(struct profile *p, const struct perf_script_sample *s)
+{
+	char name[16];
+
+	if (s->comm.len)
+		return profile_add_string(p, s->comm.at, s->comm.len);
+	if (!(s->have & PERF_SCRIPT_TID))
+		return profile_add_text(p, "[unknown]");
+	snprintf(name, sizeof(name), ":%d", (int)s->tid);
+	return profile_add_text(p, name);
+}
+
 static int script_sample(void *arg, const struct perf_script_sample *from, struct err *err)
 {
 	struct import *im = arg;
@@ -58,7 +72,7 @@ static int script_sample(void *arg, const struct perf_script_sample *from, struc
 	char event[256];
 
 	s.stack = script_stack(im->p, from);
-	s.comm = profile_add_string(im->p, from->comm.at, from->comm.len);
+	s.comm = script_comm(im->p, from);
 	text_copy_n(event, sizeof(event), from->event.at, from->event.len);
 	s.event = profile_add_event(im->p, event);
 	if (from->have & PERF_SCRIPT_TIME) {

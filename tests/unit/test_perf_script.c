@@ -1,5 +1,6 @@
 #include "perf_script.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
@@ -170,6 +171,31 @@ TEST(one_line_samples_follow_each_other)
 			     100, 0, &open_end);
 	CHECK_EQ(s.samples, 2);
 	CHECK_EQ(s.frames, 2);
+}
+
+/* perf script -F with few fields: what stands over a frame is a header. */
+TEST(headers_with_few_fields)
+{
+	static const char *const headers[] = {
+		"ld ",
+		"a b 12/13 ",
+		"  2680.000123: ",
+		"[001]  2680.1: cpu-clock: ",
+		"    cycles: ",
+		"  77/78 [000] 1.0: c: ",
+		"  12   9.5: cpu-clock:ppp: ",
+		"ld [001] ",
+	};
+
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		char text[200];
+		bool open_end;
+		snprintf(text, sizeof(text), "%s\n\t ff81 f\n\t ff82 g\n\n%s\n\t ff81 f\n\n",
+			 headers[i], headers[i]);
+		struct seen s = feed(text, 7, 0, &open_end);
+		CHECK_EQ(s.samples, 2);
+		CHECK_EQ(s.frames, 3);
+	}
 }
 
 TEST(what_is_no_perf_script_is_refused)
