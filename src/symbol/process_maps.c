@@ -56,6 +56,7 @@ void process_table_fork(struct process_table *t, uint32_t pid, uint32_t parent)
 	p->asked = p->dead = p->asked_cgroup = false;
 	free(p->cgroup);
 	p->cgroup = NULL;
+	p->cgroup_id = 0;
 	process_table_inherit(t, p);
 }
 

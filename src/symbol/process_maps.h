@@ -27,6 +27,7 @@ struct process {
 	bool dead, asked_cgroup;
 	uint32_t died; /* call of forget_dead */
 	char *cgroup;
+	uint64_t cgroup_id; /* as the samples have it; 0 = unknown */
 	uint64_t asked_mono_ns;
 	VEC(struct process_map) maps; /* by start, without overlap */
 	struct symtab jit;

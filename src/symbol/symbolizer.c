@@ -269,6 +269,8 @@ const char *symbolizer_cgroup(struct symbolizer *s, uint32_t pid, uint64_t id)
 
 	if (known)
 		return (const char *)(uintptr_t)*known;
+	if (p && id)
+		p->cgroup_id = id;
 	if (!p || p->cgroup || p->asked_cgroup)
 		return p ? p->cgroup : NULL;
 	struct symbol_job *job = calloc(1, sizeof(*job));
@@ -300,10 +302,14 @@ static void take_cgroup(struct symbolizer *s, struct symbol_job *job)
 {
 	struct process *p = process_table_get(&s->processes, job->pid);
 
-	if (job->status < 0) { /* gone: born in its parent's cgroup, and rarely moved */
+	if (job->status < 0) {
+		/* Gone. It was born in its parent's cgroup: that is known to be its own when the
+		 * kernel gave both the same id, unless systemd moved it to its unit. Else it stays
+		 * unknown. */
 		const struct process *parent =
 			p ? process_table_get(&s->processes, p->parent) : NULL;
-		if (parent && parent->cgroup && !p->cgroup)
+		if (parent && parent->pid != 1 && parent->cgroup && !p->cgroup && job->start &&
+		    parent->cgroup_id == job->start)
 			p->cgroup = strdup(parent->cgroup);
 		return;
 	}

@@ -74,10 +74,13 @@ perf record -q -F 2999 -g -a -o "$dir/dense.data" -- "$build/tests/kernel/profil
 run script perf script -i "$dir/dense.data"
 dense=$(perf script -i "$dir/dense.data" -F comm,time 2>/dev/null | tee "$dir/times" | grep -c ':')
 peer=$(best script 2)
-if [ -n "${STACKCOLLAPSE:-}" ]; then
+if [ -r "${STACKCOLLAPSE:-}" ]; then
 	perf script -i "$dir/dense.data" >"$dir/script.txt" 2>/dev/null
 	run collapse perl "$STACKCOLLAPSE" "$dir/script.txt"
 	peer=$(python3 -c "print($peer + $(best collapse 2))")
+else
+	echo "profile window against perf script | stackcollapse-perf.pl: not measured (STACKCOLLAPSE=its path); perf script alone is:"
+	unset STACKCOLLAPSE
 fi
 line "window against perf script${STACKCOLLAPSE:+ and stackcollapse} on its right file (scaled to $((96 * 97 * 60)) samples)" \
 	"$(best window 2)" "$(python3 -c "print($peer / $dense * 96 * 97 * 60)")" 0.0025
