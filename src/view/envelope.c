@@ -46,3 +46,16 @@ void envelope_json(struct json *j, const struct envelope *e, const char *command
 	json_time(j, "time", time_ns);
 	json_str(j, "kernel", *e->kernel ? e->kernel : NULL);
 }
+
+void evidence_json(struct json *j, const char *what, const char *value, const char *unit,
+		   const char *source, uint64_t time_ns)
+{
+	json_object(j, NULL);
+	json_str(j, "what", what);
+	json_str(j, "value", value);
+	if (unit)
+		json_str(j, "unit", unit);
+	json_str(j, "source", source);
+	json_u64(j, "time_ns", time_ns);
+	json_end_object(j);
+}

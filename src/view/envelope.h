@@ -19,3 +19,8 @@ void envelope_read(const struct root *root, struct envelope *ret);
 void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e);
 /* Opens no object: call it right after json_object(j, NULL). */
 void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns);
+
+/* One element of an `evidence` array, the contract's E: everything that is claimed can be checked
+ * by hand. unit may be NULL. */
+void evidence_json(struct json *j, const char *what, const char *value, const char *unit,
+		   const char *source, uint64_t time_ns);

@@ -5,6 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "auto.h"
+#include "esc.h"
+
 struct terminal terminal_of(FILE *out, enum term_color_mode mode)
 {
 	struct terminal t = { .tty = isatty(fileno(out)), .width = 100 };
@@ -31,4 +34,12 @@ const char *terminal_on(const struct terminal *t, enum term_color color)
 const char *terminal_off(const struct terminal *t)
 {
 	return t->color ? "\033[0m" : "";
+}
+
+void terminal_text(FILE *out, const char *text)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	esc_tty(&safe, text, strlen(text));
+	fputs(buf_str(&safe), out);
 }

@@ -31,3 +31,5 @@ struct terminal terminal_of(FILE *out, enum term_color_mode mode);
 /* The escape sequence that starts a colour, "" without colour. */
 const char *terminal_on(const struct terminal *t, enum term_color color);
 const char *terminal_off(const struct terminal *t);
+/* Hostile bytes as text: nothing in them moves the cursor or changes a colour. */
+void terminal_text(FILE *out, const char *text);

@@ -39,14 +39,6 @@ void view_audit_snippets(const char *unit, struct arena *arena,
 	};
 }
 
-static void audit_safe(FILE *out, const char *text)
-{
-	AUTO_BUF struct buf safe = { 0 };
-
-	esc_tty(&safe, text, strlen(text));
-	fputs(buf_str(&safe), out);
-}
-
 static const char *audit_state(const struct audit_unit *u)
 {
 	return u->crash_loop && u->expected ? "loops (expected)"
@@ -70,9 +62,9 @@ static void audit_head(FILE *out, const struct audit *a)
 		a->forced ? " (as given)" : "");
 	if (!a->forced && a->shapes.len) {
 		fputs(", because ", out);
-		audit_safe(out, a->shapes.items[0].what);
+		terminal_text(out, a->shapes.items[0].what);
 		fputs(" (", out);
-		audit_safe(out, a->shapes.items[0].source);
+		terminal_text(out, a->shapes.items[0].source);
 		fputc(')', out);
 	}
 	fputc('\n', out);
@@ -93,7 +85,7 @@ static void audit_line(FILE *out, const char *label, const char *text)
 	if (!text || !*text)
 		return;
 	fprintf(out, "  %-12s", label);
-	audit_safe(out, text);
+	terminal_text(out, text);
 	fputc('\n', out);
 }
 
@@ -103,7 +95,7 @@ static void audit_detail(FILE *out, const struct audit_unit *u, struct arena *ar
 	char span[TIMEFMT_MAX], when[TIMEFMT_MAX];
 
 	fputc('\n', out);
-	audit_safe(out, u->unit);
+	terminal_text(out, u->unit);
 	fprintf(out, ": %s\n", audit_state(u));
 	if (u->crash_loop && u->cadence_ns)
 		fprintf(out, "  %-12severy %s, %.0f per hour, since %s\n", "loop",
@@ -130,7 +122,7 @@ static void audit_detail(FILE *out, const struct audit_unit *u, struct arena *ar
 	fprintf(out, "  %-12s%s", "fits", fit_name(u->fits));
 	if (u->why) {
 		fputs(": ", out);
-		audit_safe(out, u->why);
+		terminal_text(out, u->why);
 	}
 	fputc('\n', out);
 	if (u->boot && u->boot->why)
@@ -163,7 +155,7 @@ static void audit_loose_loops(FILE *out, const struct audit *a)
 		if (!c->looping || c->unit)
 			continue;
 		fputs("\ncontainer ", out);
-		audit_safe(out, c->name ? c->name : "(ever new names)");
+		terminal_text(out, c->name ? c->name : "(ever new names)");
 		if (c->in_place)
 			fprintf(out,
 				" crash-loops: its restart policy started it %" PRIu64
@@ -177,7 +169,7 @@ static void audit_loose_loops(FILE *out, const struct audit *a)
 		if (c->exit_code >= 0)
 			fprintf(out, "; last exit code %" PRId64, c->exit_code);
 		fputs(c->image ? "; image " : "", out);
-		audit_safe(out, c->image ? c->image : "");
+		terminal_text(out, c->image ? c->image : "");
 		fputc('\n', out);
 	}
 }
@@ -220,9 +212,9 @@ void view_audit_text(FILE *out, const struct audit *a, const struct unknowns *un
 		fprintf(out, "\n%zu containers are younger than a minute\n", a->young.len);
 	vec_foreach (&unknowns->list, w) {
 		fputs("\nnot known: ", out);
-		audit_safe(out, w->what);
+		terminal_text(out, w->what);
 		fputs(": ", out);
-		audit_safe(out, w->why);
+		terminal_text(out, w->why);
 		fputc('\n', out);
 	}
 }
@@ -309,16 +301,8 @@ static void audit_json_boot(struct json *j, const struct audit *a, const struct 
 static void audit_json_evidence(struct json *j, const struct audit_unit *u)
 {
 	json_array(j, "evidence");
-	vec_foreach (&u->evidence, e) {
-		json_object(j, NULL);
-		json_str(j, "what", e->what);
-		json_str(j, "value", e->value);
-		if (e->unit)
-			json_str(j, "unit", e->unit);
-		json_str(j, "source", e->source);
-		json_u64(j, "time_ns", e->time_ns);
-		json_end_object(j);
-	}
+	vec_foreach (&u->evidence, e)
+		evidence_json(j, e->what, e->value, e->unit, e->source, e->time_ns);
 	json_end_array(j);
 }
 

@@ -70,14 +70,9 @@ static void view_proof_json(struct json *j, const struct queue_proof *p)
 	if (*p->kernel_path)
 		json_str(j, "kernel_path", p->kernel_path);
 	json_array(j, "evidence");
-	for (size_t i = 0; i < p->n_evidence; i++) {
-		json_object(j, NULL);
-		json_str(j, "what", p->evidence[i].what);
-		json_str(j, "value", p->evidence[i].value);
-		json_str(j, "source", p->evidence[i].source);
-		json_u64(j, "time_ns", p->to_ns);
-		json_end_object(j);
-	}
+	for (size_t i = 0; i < p->n_evidence; i++)
+		evidence_json(j, p->evidence[i].what, p->evidence[i].value, NULL,
+			      p->evidence[i].source, p->to_ns);
 	json_end_array(j);
 	json_end_object(j);
 }

@@ -3,23 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "buf.h"
-#include "esc.h"
+#include "envelope.h"
 #include "timefmt.h"
 
 static void why_evidence_json(struct json *j, const struct finding *f)
 {
 	json_array(j, "evidence");
-	vec_foreach (&f->evidence, e) {
-		json_object(j, NULL);
-		json_str(j, "what", e->what);
-		json_str(j, "value", e->value);
-		if (e->unit)
-			json_str(j, "unit", e->unit);
-		json_str(j, "source", e->source);
-		json_u64(j, "time_ns", e->time_ns);
-		json_end_object(j);
-	}
+	vec_foreach (&f->evidence, e)
+		evidence_json(j, e->what, e->value, e->unit, e->source, e->time_ns);
 	json_end_array(j);
 }
 
@@ -151,14 +142,6 @@ void view_why_json(struct json *j, const struct diagnosis *d)
 	unknowns_json(j, &d->unknown);
 }
 
-static void why_put(FILE *out, const char *text)
-{
-	AUTO_BUF struct buf safe = { 0 };
-
-	esc_tty(&safe, text, strlen(text));
-	fputs(buf_str(&safe), out);
-}
-
 static void why_finding_text(FILE *out, const struct terminal *term, const struct finding *f)
 {
 	enum term_color color = f->role == ROLE_CAUSE  ? TERM_RED
@@ -166,15 +149,15 @@ static void why_finding_text(FILE *out, const struct terminal *term, const struc
 						       : TERM_CYAN;
 
 	fprintf(out, "%s%s%s  ", terminal_on(term, color), f->rule, terminal_off(term));
-	why_put(out, f->title);
+	terminal_text(out, f->title);
 	fputc('\n', out);
 	vec_foreach (&f->evidence, e) {
 		fprintf(out, "      %s", terminal_on(term, TERM_DIM));
-		why_put(out, e->what);
+		terminal_text(out, e->what);
 		fputs(": ", out);
-		why_put(out, e->value);
+		terminal_text(out, e->value);
 		fprintf(out, "%s%s   (", e->unit ? " " : "", e->unit ? e->unit : "");
-		why_put(out, e->source);
+		terminal_text(out, e->source);
 		fprintf(out, ")%s\n", terminal_off(term));
 	}
 }
@@ -200,9 +183,9 @@ void view_plan_text(FILE *out, const struct terminal *term, const struct diagnos
 	fprintf(out, "%sPLAN%s\n", terminal_on(term, TERM_BOLD), terminal_off(term));
 	vec_foreach (&d->plan, s) {
 		fprintf(out, "   %u  ", s->id);
-		why_put(out, s->command);
+		terminal_text(out, s->command);
 		fputs("\n      ", out);
-		why_put(out, s->why);
+		terminal_text(out, s->why);
 		fprintf(out, " (risk %s%s)\n", s->risk,
 			s->action == PLAN_LOOK || s->action == PLAN_VALIDATE ? ""
 			: s->reversible ? ", zscope undo takes it back"
@@ -215,7 +198,7 @@ void view_why_text(FILE *out, const struct terminal *term, const struct diagnosi
 	enum term_color color = d->blind ? TERM_YELLOW : d->healthy ? TERM_GREEN : TERM_RED;
 
 	fprintf(out, "%sVERDICT%s  ", terminal_on(term, color), terminal_off(term));
-	why_put(out, d->title);
+	terminal_text(out, d->title);
 	if (!d->healthy)
 		fprintf(out, "\n         confidence %.2f%s", d->confidence,
 			d->chains.ranked.items[0].search_incomplete
@@ -230,7 +213,7 @@ void view_why_text(FILE *out, const struct terminal *term, const struct diagnosi
 		const struct explanation *e = &d->chains.ranked.items[i];
 		fprintf(out, "%sALSO%s     confidence %.2f; to tell them apart: ",
 			terminal_on(term, TERM_BOLD), terminal_off(term), e->confidence);
-		why_put(out, e->apart ? e->apart : "");
+		terminal_text(out, e->apart ? e->apart : "");
 		fputc('\n', out);
 		why_chain_text(out, term, d, e);
 		fputc('\n', out);
@@ -239,9 +222,9 @@ void view_why_text(FILE *out, const struct terminal *term, const struct diagnosi
 		view_plan_text(out, term, d);
 	vec_foreach (&d->unknown.list, u) {
 		fprintf(out, "%sunknown%s  ", terminal_on(term, TERM_YELLOW), terminal_off(term));
-		why_put(out, u->what);
+		terminal_text(out, u->what);
 		fputs(": ", out);
-		why_put(out, u->why);
+		terminal_text(out, u->why);
 		fputc('\n', out);
 	}
 }

@@ -22,6 +22,7 @@
 #include "rec_netdev.h"
 #include "rec_netqueue.h"
 #include "rec_pressure.h"
+#include "rec_quota.h"
 #include "rec_self.h"
 #include "rec_softirq.h"
 #include "rec_task.h"
@@ -166,6 +167,14 @@ static void fill_rest(struct maker *m, uint64_t s)
 				   .cpu_ns = s * 2000000,
 				   .rss_bytes = 12 << 20,
 				   .store_bytes = 1 << 20 };
+	struct rec_quota *quota = tick_add_row(&m->tick, REC_QUOTA);
+	*quota = (struct rec_quota){ .have = 0x3f,
+				     .cgroup = "/jobs.slice/job" HOSTILE ".scope",
+				     .quota = 50000,
+				     .period = 100000,
+				     .periods = 10 * s,
+				     .throttled = s / 10,
+				     .throttled_time = s * 100 };
 	for (unsigned i = 0; i < 3; i++) {
 		struct rec_pressure *p = tick_add_row(&m->tick, REC_PRESSURE);
 		*p = (struct rec_pressure){ .have = 0x1ff,
