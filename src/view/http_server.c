@@ -154,14 +154,16 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
 	const char *type = answer->type ? answer->type : "application/json";
 	bool gzip = answer->body.len >= SERVER_GZIP_FROM &&
 		    http_accepts(header(connection, "Accept-Encoding"), "gzip");
-	char etag[40];
+	bool tagged = !answer->type; /* metrics differ from scrape to scrape: no hash of them */
+	char etag[40] = "";
 	struct buf *body = &answer->body;
 	void *bytes;
 	size_t len;
 
-	snprintf(etag, sizeof(etag), "\"%016" PRIx64 "%s\"", hash_bytes(body->data, body->len),
-		 gzip ? "-z" : "");
-	if (same_etag(connection, etag))
+	if (tagged)
+		snprintf(etag, sizeof(etag), "\"%016" PRIx64 "%s\"",
+			 hash_bytes(body->data, body->len), gzip ? "-z" : "");
+	if (tagged && same_etag(connection, etag))
 		return send_response(
 			connection, MHD_HTTP_NOT_MODIFIED, type, etag, NULL, "no-cache",
 			MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
@@ -173,8 +175,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
 	bytes = buf_take(body);
 	if (!bytes)
 		return MHD_NO;
-	return send_response(connection, answer->status, type, etag, gzip ? "gzip" : NULL,
-			     "no-cache",
+	return send_response(connection, answer->status, type, tagged ? etag : NULL,
+			     gzip ? "gzip" : NULL, "no-cache",
 			     MHD_create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE));
 }
 
