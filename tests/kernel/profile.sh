@@ -75,7 +75,8 @@ shares() {
 	local end
 	end=$(date +%s.%N)
 	wait "$recorder" || fail "record"
-	perf report -i "$dir/perf.data" --stdio --no-children -g none -F sample,sym --percent-limit 0 2>/dev/null >"$dir/report"
+	perf report -i "$dir/perf.data" --stdio --no-children -g none -F sample,sym --percent-limit 0 2>/dev/null >"$dir/report" ||
+		skip "perf 6.1 crashes on what it records while another recorder asks for build ids"
 	"$zscope" flame --store "$dir/rec" --from "@$(python3 -c "print($end - 8.5)")" --to "@$(python3 -c "print($end - 0.5)")" --top 2000 --json >"$dir/flame" || fail "flame"
 	python3 - "$dir/report" "$dir/flame" <<'PY' || fail "shares differ"
 import json, re, sys
