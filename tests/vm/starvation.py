@@ -28,7 +28,7 @@ sleep 2
 hog() { timeout -s KILL $1 taskset 2 chrt -f 50 sh -c 'while :; do :; done' 2>/dev/null; }
 hog 4
 echo -1 > /proc/sys/kernel/sched_rt_runtime_us
-hog 5 &
+hog 15 &
 sleep 1
 cat /proc/sys/vm/stat_refresh # has work for a kernel thread of every core
 wait %2
