@@ -146,6 +146,8 @@ struct facts {
 		psi_io_full;  /* percent of the window */
 	double steal_percent; /* worst core */
 	unsigned steal_cpu;
+	double missing_ticks_percent; /* of a busy core's sampling ticks, over the seconds below */
+	unsigned missing_ticks_cpu, missing_ticks_seconds;
 	double soft_percent; /* worst core, softirq + irq */
 	unsigned soft_cpu;
 	bool soft_by_ksoftirqd;

@@ -27,6 +27,8 @@ struct thresholds {
 	double throttled_percent;
 	double coincide_correlation;
 	double steal_percent;
+	double missing_ticks_percent;
+	unsigned missing_ticks_seconds;
 	double soft_percent;
 	double kubepods_weight_ratio;
 	double log_lines_per_s;
@@ -60,6 +62,7 @@ void judge_accumulating_state(const struct facts *, const struct thresholds *, s
 void judge_core_saturated(const struct facts *, const struct thresholds *, struct findings *);
 void judge_rt_hog(const struct facts *, const struct thresholds *, struct findings *);
 void judge_steal(const struct facts *, const struct thresholds *, struct findings *);
+void judge_missing_ticks(const struct facts *, const struct thresholds *, struct findings *);
 void judge_softirq_storm(const struct facts *, const struct thresholds *, struct findings *);
 void judge_queue_starved(const struct facts *, const struct thresholds *, struct findings *);
 void judge_net_driver_reset(const struct facts *, const struct thresholds *, struct findings *);

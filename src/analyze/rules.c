@@ -24,6 +24,8 @@ const struct thresholds thresholds_default = {
 	.throttled_percent = 25,
 	.coincide_correlation = 0.6,
 	.steal_percent = 25,
+	.missing_ticks_percent = 50,
+	.missing_ticks_seconds = 3,
 	.soft_percent = 60,
 	.kubepods_weight_ratio = 10,
 	.log_lines_per_s = 500,
@@ -109,6 +111,15 @@ static const struct rule table[] = {
 		.advice = "move the guest, or ask the provider",
 		.doc = "steal",
 		.judge = judge_steal,
+	},
+	{
+		.id = "missing-ticks",
+		.asks = "did a busy core's own clock stop?",
+		.needs = FACT_PROFILE,
+		.advice = "look for steal, for a paused guest, or for code that runs with "
+			  "interrupts off",
+		.doc = "missing-ticks",
+		.judge = judge_missing_ticks,
 	},
 	{
 		.id = "kubepods-weight",

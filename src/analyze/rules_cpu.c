@@ -150,6 +150,35 @@ void judge_steal(const struct facts *facts, const struct thresholds *t, struct f
 			 facts->to_ns);
 }
 
+void judge_missing_ticks(const struct facts *facts, const struct thresholds *t,
+			 struct findings *all)
+{
+	unsigned cpu = facts->missing_ticks_cpu;
+
+	if (facts->missing_ticks_seconds < t->missing_ticks_seconds ||
+	    facts->missing_ticks_percent < t->missing_ticks_percent)
+		return;
+	struct finding *f = findings_add(all, "missing-ticks", PROOF_COUNTER, ROLE_SYMPTOM);
+	if (!f)
+		return;
+	f->place.cpu = (int)cpu;
+	f->from_ns = facts->from_ns;
+	f->to_ns = facts->to_ns;
+	f->weight = facts->missing_ticks_percent / 200;
+	f->title = findings_text(
+		all,
+		"core %u was busy for %u s in which %.0f %% of its clock ticks never came: "
+		"interrupts off, steal or a paused hypervisor",
+		cpu, facts->missing_ticks_seconds, facts->missing_ticks_percent);
+	finding_evidence(all, f, findings_text(all, "core %u missing ticks", cpu),
+			 findings_text(all, "%.0f", facts->missing_ticks_percent), "%",
+			 findings_text(all, "zscope flame --cpu %u --top", cpu), facts->to_ns);
+	if (facts->steal_cpu == cpu && facts->steal_percent > 0)
+		finding_evidence(all, f, findings_text(all, "core %u steal", cpu),
+				 findings_text(all, "%.1f", facts->steal_percent), "%",
+				 "/proc/stat", facts->to_ns);
+}
+
 void judge_softirq_storm(const struct facts *facts, const struct thresholds *t,
 			 struct findings *all)
 {

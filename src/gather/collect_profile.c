@@ -74,6 +74,43 @@ static int collect_walkers(struct collected *c, const struct profile *p)
 	return r;
 }
 
+/* The core whose clock stopped longest while it was busy. */
+static int collect_missing_ticks(struct collected *c, const struct profile *p)
+{
+	struct core {
+		unsigned seconds;
+		uint64_t missing, expected;
+	};
+	VEC(struct core) cores = { 0 };
+	const struct core *worst = NULL;
+	int r = 0;
+
+	vec_foreach (&p->meta.cpu_seconds, row) {
+		uint32_t missing = profile_missing_ticks(row);
+		while (r == 0 && cores.len <= row->cpu)
+			r = vec_push(&cores, (struct core){ 0 }) ? 0 : -ENOMEM;
+		if (r < 0)
+			break;
+		if (!missing)
+			continue;
+		struct core *core = &cores.items[row->cpu];
+		core->seconds++;
+		core->missing += missing;
+		core->expected += row->expected;
+	}
+	vec_foreach (&cores, core)
+		if (core->missing && (!worst || core->missing > worst->missing))
+			worst = core;
+	if (worst) {
+		c->facts.missing_ticks_cpu = (unsigned)(worst - cores.items);
+		c->facts.missing_ticks_seconds = worst->seconds;
+		c->facts.missing_ticks_percent =
+			100.0 * (double)worst->missing / (double)worst->expected;
+	}
+	vec_free(&cores);
+	return r;
+}
+
 int collect_profile(const struct collect_window *w, struct collected *c, struct err *err)
 {
 	AUTO_PROFILE struct profile p = { 0 };
@@ -90,5 +127,6 @@ int collect_profile(const struct collect_window *w, struct collected *c, struct 
 		return err_set(err, -ENODATA, "the window has no profile");
 	c->facts.have |= FACT_PROFILE;
 	collect_holders(c, &p);
-	return collect_walkers(c, &p);
+	r = collect_missing_ticks(c, &p);
+	return r < 0 ? r : collect_walkers(c, &p);
 }

@@ -30,7 +30,7 @@ healthy-but-busy)
 	# What the machine had before is not the load's (zombies and resets of other tests), nor is what the hypervisor takes.
 	runs=${ZSCOPE_SOAK_RUNS:-3}
 	ask 4s
-	had=$(jq -c '[.findings[].finding] + ["steal", "net-driver-reset"]' "$tmp/why.json")
+	had=$(jq -c '[.findings[].finding] + ["steal", "missing-ticks", "net-driver-reset"]' "$tmp/why.json")
 	stage healthy-but-busy --for $((runs * 8 + 60))s
 	for ((run = 1; run <= runs; run++)); do
 		ask 4s

@@ -188,6 +188,19 @@ static void stolen_as_usual(struct facts *f)
 	f->steal_percent = 15;
 }
 
+static void clock_stopped(struct facts *f)
+{
+	f->missing_ticks_cpu = 3;
+	f->missing_ticks_seconds = 3;
+	f->missing_ticks_percent = 50;
+}
+
+static void clock_stopped_once(struct facts *f)
+{
+	clock_stopped(f);
+	f->missing_ticks_seconds = 1;
+}
+
 static void pods(struct facts *f)
 {
 	f->kubepods_weight_ratio = 39;
@@ -276,6 +289,7 @@ static const struct rule_case {
 	{ "rt-hog", realtime, busy_user },
 	{ "softirq-storm", soft, soft_of_a_busy_nic },
 	{ "steal", stolen, stolen_as_usual },
+	{ "missing-ticks", clock_stopped, clock_stopped_once },
 	{ "kubepods-weight", pods, pods_on_an_idle_host },
 	{ "log-flood", flood, chatter },
 	{ "core-saturated", busy_kernel, busy_user },
