@@ -120,37 +120,13 @@ static void events_live_emit(void *arg, const struct rec_event *event, uint64_t 
 		events_print(live->request, event, NULL);
 }
 
-static void events_live_record(struct events_live *live, const struct kmsg_record *record)
-{
-	const size_t mark = strlen(EPISODE_LAB_MARK);
-	struct pattern_hit hit;
-	struct episode_line line = {
-		.text = record->text,
-		.len = record->len,
-		.clock = EPISODE_WALL_TIME,
-		.time_ns = record->real_ns,
-		.mono_ns = record->mono_ns,
-		.trusted = record->facility == 0,
-	};
-
-	if (record->facility && line.len > mark && memcmp(line.text, EPISODE_LAB_MARK, mark) == 0) {
-		line.text += mark;
-		line.len -= mark;
-		line.injected = true;
-	}
-	if (!pattern_match(live->patterns, line.text, line.len, &hit))
-		return;
-	line.hit = &hit;
-	episodes_line(live->episodes, &line);
-}
-
 static int events_live_read(struct events_live *live, struct err *err)
 {
 	struct kmsg_record record;
 	int r;
 
 	while ((r = kmsg_next(&live->kmsg, &record, err)) > 0)
-		events_live_record(live, &record);
+		(void)episodes_record(live->episodes, live->patterns, &record);
 	return r;
 }
 

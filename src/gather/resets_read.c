@@ -52,30 +52,6 @@ static int resets_event(void *arg, const struct rec_event *event)
 	return 0;
 }
 
-static void resets_record(struct resets *k, const struct kmsg_record *record)
-{
-	static const size_t mark = sizeof(EPISODE_LAB_MARK) - 1;
-	struct pattern_hit hit;
-	struct episode_line line = {
-		.text = record->text,
-		.len = record->len,
-		.clock = EPISODE_WALL_TIME,
-		.time_ns = record->real_ns,
-		.mono_ns = record->mono_ns,
-		.trusted = record->facility == 0,
-	};
-
-	if (record->facility && line.len > mark && memcmp(line.text, EPISODE_LAB_MARK, mark) == 0) {
-		line.text += mark;
-		line.len -= mark;
-		line.injected = true;
-	}
-	if (!pattern_match(k->patterns, line.text, line.len, &hit))
-		return;
-	line.hit = &hit;
-	episodes_line(k->episodes, &line);
-}
-
 static int resets_of_ring(struct resets *k, const struct root *root, struct err *err)
 {
 	struct kmsg_record record;
@@ -88,7 +64,7 @@ static int resets_of_ring(struct resets *k, const struct root *root, struct err 
 	if (r >= 0 && !k->episodes)
 		r = err_set(err, -ENOMEM, "out of memory");
 	while (r >= 0 && (r = kmsg_next(&k->kmsg, &record, err)) > 0)
-		resets_record(k, &record);
+		(void)episodes_record(k->episodes, k->patterns, &record);
 	if (r >= 0)
 		episodes_flush(k->episodes);
 	episodes_free(k->episodes);

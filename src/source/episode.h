@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kmsg.h"
 #include "pattern.h"
 #include "rec_event.h"
 
@@ -43,6 +44,10 @@ typedef void (*episode_emit_fn)(void *arg, const struct rec_event *event, uint64
 struct episodes *episodes_new(episode_emit_fn emit, void *arg); /* NULL = out of memory */
 void episodes_free(struct episodes *e);
 void episodes_line(struct episodes *e, const struct episode_line *line);
+/* A record of the live kernel log: matched, and what the lab injected told from what the kernel
+ * said (only user facilities can bear the lab's mark). True when a pattern took it. */
+bool episodes_record(struct episodes *e, struct pattern_set *patterns,
+		     const struct kmsg_record *record);
 /* Live: emit what has been quiet for long enough at wall time now_ns. */
 void episodes_advance(struct episodes *e, uint64_t now_ns);
 /* The tag of the first line of the episode that began first among those still open; false when none

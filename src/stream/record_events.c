@@ -203,32 +203,6 @@ static int events_flush_due(struct events_state *s)
 	return events_flush_batch(s, now);
 }
 
-static void events_record(struct events_state *s, const struct kmsg_record *record)
-{
-	static const size_t mark = sizeof(EPISODE_LAB_MARK) - 1;
-	struct pattern_hit hit;
-	struct episode_line line = {
-		.text = record->text,
-		.len = record->len,
-		.clock = EPISODE_WALL_TIME,
-		.time_ns = record->real_ns,
-		.mono_ns = record->mono_ns,
-		.trusted = record->facility == 0,
-		.tag = record->seq,
-	};
-
-	if (record->facility && line.len > mark && memcmp(line.text, EPISODE_LAB_MARK, mark) == 0) {
-		line.text += mark;
-		line.len -= mark;
-		line.injected = true;
-	}
-	if (!pattern_match(s->patterns, line.text, line.len, &hit))
-		return;
-	line.hit = &hit;
-	s->matched = true;
-	episodes_line(s->episodes, &line);
-}
-
 static int events_ready(void *state, struct store_writer *w, struct err *err)
 {
 	struct events_state *s = state;
@@ -246,7 +220,7 @@ static int events_ready(void *state, struct store_writer *w, struct err *err)
 			continue;
 		kmsg_batch_add(&s->records, record.real_ns, s->kmsg.raw, s->kmsg.raw_len);
 		s->n_records++;
-		events_record(s, &record);
+		s->matched |= episodes_record(s->episodes, s->patterns, &record);
 		if (s->records.len > EVENTS_MOST_BATCH - 2 * KMSG_RECORD_MAX)
 			break;
 	}
