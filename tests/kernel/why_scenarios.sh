@@ -183,6 +183,11 @@ without) # what cannot be read is named, and the culprit stays or is less sure
 	hide "no kernel log" 'net-driver-reset' 'mount --bind /dev/null /dev/kmsg'
 	hide "no D-Bus and no systemd" 'unit-crash-loop' "[ ! -d /run/systemd ] || mount --bind '$missing' /run/systemd"
 	hide "no docker" 'container-churn' "for s in /run/docker.sock /run/podman /run/containerd; do [ ! -e \$s ] || mount --bind \$( [ -d \$s ] && echo '$missing' || echo /dev/null) \$s; done"
+	# no perf: refused by the kernel, as with a strict perf_event_paranoid or in a container
+	strace -f -qq --seccomp-bpf -o "$tmp/trace" -e trace=perf_event_open -e inject=perf_event_open:error=EACCES \
+		"$zscope" why --watch 5s --json --no-save >"$tmp/why.json" 2>"$tmp/err"
+	grep -q INJECTED "$tmp/trace" || fail "no perf: nothing was refused"
+	weaker "no perf" 'memcg-walk-cost'
 	# no perf and no root at once: an ordinary user
 	if command -v setpriv >/dev/null; then
 		cp "$zscope" "$tmp/zscope" && chmod 755 "$tmp" "$tmp/zscope"
