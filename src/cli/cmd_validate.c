@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "envelope.h"
 #include "note_spool.h"
+#include "numbers.h"
 #include "series.h"
 #include "text.h"
 #include "timefmt.h"
@@ -159,7 +160,7 @@ static void validate_store(struct invocation *in, const char *store, const struc
 {
 	AUTO_BUF struct buf text = { 0 }, metrics = { 0 };
 	struct err err = { 0 };
-	char fixed[TIMEFMT_MAX];
+	char fixed[TIMEFMT_MAX], before[NUMBERS_MAX], after[NUMBERS_MAX];
 
 	buf_addf(&text, "validated: %s since %s", outcome_name(v->outcome),
 		 timefmt_local(fixed, v->fixed_ns));
@@ -167,8 +168,9 @@ static void validate_store(struct invocation *in, const char *store, const struc
 		const struct metric *m = &v->metrics[i];
 		if (m->outcome == OUTCOME_UNKNOWN || m->outcome == OUTCOME_UNCHANGED)
 			continue;
-		buf_addf(&metrics, "%s%s %s: %.4g to %.4g", metrics.len ? "; " : "", m->name,
-			 outcome_name(m->outcome), m->mean_before, m->mean_after);
+		buf_addf(&metrics, "%s%s %s: %s to %s", metrics.len ? "; " : "", m->name,
+			 outcome_name(m->outcome), numbers_mean(before, m->mean_before),
+			 numbers_mean(after, m->mean_after));
 	}
 	if (metrics.len)
 		buf_addf(&text, " (%s)", buf_str(&metrics));

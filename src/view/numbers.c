@@ -17,6 +17,14 @@ const char *numbers_count(char ret[NUMBERS_MAX], uint64_t n)
 	return ret;
 }
 
+const char *numbers_mean(char ret[NUMBERS_MAX], double value)
+{
+	if (value >= 1000 && value < 1e15)
+		return numbers_count(ret, (uint64_t)(value + 0.5));
+	snprintf(ret, NUMBERS_MAX, "%.4g", value);
+	return ret;
+}
+
 const char *numbers_bytes(char ret[NUMBERS_MAX], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };

@@ -1,6 +1,7 @@
 #include "view_validate.h"
 
 #include "auto.h"
+#include "numbers.h"
 #include "table.h"
 #include "timefmt.h"
 
@@ -65,6 +66,7 @@ void view_validate_text(FILE *out, const struct terminal *term, const struct val
 	for (size_t i = 0; i < v->n; i++) {
 		const struct metric *m = &v->metrics[i];
 		const char *unit = m->unit ? m->unit : "";
+		char mean[NUMBERS_MAX];
 		table_cell(&t, validate_color(m->outcome), "%s", outcome_name(m->outcome));
 		table_cell(&t, TERM_PLAIN, "%s", m->name);
 		if (m->outcome == OUTCOME_UNKNOWN) {
@@ -72,8 +74,10 @@ void view_validate_text(FILE *out, const struct terminal *term, const struct val
 			table_cell(&t, TERM_DIM, "–");
 			table_cell(&t, TERM_DIM, "–");
 		} else {
-			table_cell(&t, TERM_PLAIN, "%.4g %s", m->mean_before, unit);
-			table_cell(&t, TERM_PLAIN, "%.4g %s", m->mean_after, unit);
+			table_cell(&t, TERM_PLAIN, "%s %s", numbers_mean(mean, m->mean_before),
+				   unit);
+			table_cell(&t, TERM_PLAIN, "%s %s", numbers_mean(mean, m->mean_after),
+				   unit);
 			table_cell(&t, TERM_PLAIN, "%.3f", m->p);
 		}
 		table_cell(&t, TERM_PLAIN, "%zu / %zu", m->n_before, m->n_after);
