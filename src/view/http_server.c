@@ -36,6 +36,7 @@ struct http_server {
 /* One request between its first line and its answer. */
 struct exchange {
 	int parsed; /* of http_query_parse */
+	bool seen;  /* the library calls once for the head and once for the whole request */
 	struct err err;
 	struct http_query query;
 };
@@ -259,6 +260,13 @@ static enum MHD_Result serve(void *cls, struct MHD_Connection *connection, const
 	refused = refusal(s, connection, x);
 	if (refused)
 		return send_error(connection, MHD_HTTP_FORBIDDEN, refused);
+	/* An answer to the head alone ends the connection: right for who sends a body, which nobody
+	 * reads here, but a scrape should not cost a connection each time. */
+	if (!x->seen && !header(connection, "Content-Length") &&
+	    !header(connection, "Transfer-Encoding")) {
+		x->seen = true;
+		return MHD_YES;
+	}
 	asset = web_asset_find(x->query.path);
 	if (asset)
 		return send_asset(connection, asset);

@@ -53,6 +53,8 @@ check "our own Origin is served" 200 "$(status -H "Origin: http://127.0.0.1:$por
 check "another site's fetch is refused" 403 "$(status -H 'Sec-Fetch-Site: cross-site' "${url}api/v1/status")"
 check "a link from an alert opens the runbook" 200 "$(status -H 'Sec-Fetch-Site: cross-site' "${url}runbook")"
 check "a link from a ticket opens the page" 200 "$(status -H 'Sec-Fetch-Site: cross-site' "$url")"
+check "scrapes share a connection" 1 "$(curl -s -o /dev/null -w '%{num_connects}\n' "${url}metrics" -o /dev/null "${url}metrics" | awk '{ n += $1 } END { print n }')"
+check "a GET with a body ends the connection" 2 "$(curl -s -X GET --data x -o /dev/null -w '%{num_connects}\n' "${url}metrics" -o /dev/null "${url}metrics" | awk '{ n += $1 } END { print n }')"
 
 # headers
 curl -s -D "$work/head" -o /dev/null --compressed "$url"
