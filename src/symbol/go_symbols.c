@@ -112,20 +112,27 @@ static bool text_of_moduledata(struct go_file *g, uint64_t address, uint64_t *re
 	return true;
 }
 
-static bool scan_section(struct go_file *g, const char *name, uint64_t *ret)
+static bool scan_range(struct go_file *g, uint64_t offset, uint64_t size, uint64_t address,
+		       uint64_t *ret)
 {
-	const struct elf_section *s = elf_image_section(g->e, name);
 	AUTO_FREE void *bytes = NULL;
 
-	if (!s || s->type == SHT_NOBITS || elf_image_read(g->e, s->offset, s->size, &bytes) < 0)
+	if (elf_image_read(g->e, offset, size, &bytes) < 0)
 		return false;
-	for (uint64_t at = 0; at + 8 * MODULEDATA_WORDS <= s->size; at += 8) {
+	for (uint64_t at = 0; at + 8 * MODULEDATA_WORDS <= size; at += 8) {
 		uint64_t word;
 		memcpy(&word, (char *)bytes + at, 8);
-		if (word == g->table_address && text_of_moduledata(g, s->address + at, ret))
+		if (word == g->table_address && text_of_moduledata(g, address + at, ret))
 			return true;
 	}
 	return false;
+}
+
+static bool scan_section(struct go_file *g, const char *name, uint64_t *ret)
+{
+	const struct elf_section *s = elf_image_section(g->e, name);
+
+	return s && s->type != SHT_NOBITS && scan_range(g, s->offset, s->size, s->address, ret);
 }
 
 static bool text_by_moduledata(struct go_file *g, uint64_t *ret)
@@ -142,6 +149,13 @@ static bool text_by_moduledata(struct go_file *g, uint64_t *ret)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (scan_section(g, names[i], ret))
 			return true;
+	/* a file without section headers: its data, whole */
+	for (size_t i = 0; !g->e->sections.len && i < g->e->loads.len; i++) {
+		const struct elf_segment *s = &g->e->loads.items[i];
+		uint64_t size = MIN_OF(s->file_size, (uint64_t)ELF_MAX_SECTION_BYTES);
+		if (s->flags & PF_W && scan_range(g, s->offset, size, s->address, ret))
+			return true;
+	}
 	return false;
 }
 

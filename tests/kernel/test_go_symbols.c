@@ -1,12 +1,15 @@
 /* Stripped Go programs as Debian ships them: every name that a surviving dynamic symbol confirms
  * must be right, the runtime's own functions must be there. */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "elf_image.h"
 #include "go_symbols.h"
+#include "pclntab.h"
 #include "symbol_loader.h"
 
 static const char *const known[] = { "runtime.main", "runtime.mallocgc", "main.main",
@@ -25,6 +28,40 @@ static bool same_name(const char *a, const char *b)
 {
 	size_t n = strlen(b);
 	return strcmp(a, b) == 0 || (strncmp(a, b, n) == 0 && strcmp(a + n, ".abi0") == 0);
+}
+
+/* The same program as Go 1.26 would write it (no start of the code in the table) and without
+ * section headers: the same functions at the same places. Position-independent ones would need
+ * relocations, which are found by their section. */
+static int check_headless(const char *path, const struct elf_image *elf, const struct symtab *whole)
+{
+	const struct elf_section *table = elf_image_section(elf, ".gopclntab");
+	struct symtab none = { 0 }, go = { 0 };
+	struct elf_image headless;
+	struct elf_source source;
+	void *copy;
+	int bad = 0;
+
+	if (elf->pie || !table || elf_image_read(elf, 0, elf->source.size, &copy) < 0)
+		return 0;
+	Elf64_Ehdr *head = copy;
+	head->e_shoff = head->e_shnum = head->e_shstrndx = 0;
+	memset((char *)copy + table->offset + PCLNTAB_TEXT_START_AT, 0, 8);
+	source = elf_source_of_bytes(copy, elf->source.size);
+	if (elf_image_open(&source, &headless, NULL) < 0)
+		return 1;
+	go_symbols_add(&headless, &none, &go);
+	symtab_finish(&go);
+	printf("%s without section headers and start: %zu functions\n", path, go.entries.len);
+	bad = go.entries.len != whole->entries.len;
+	for (size_t i = 0; !bad && i < go.entries.len; i++)
+		bad = go.entries.items[i].start != whole->entries.items[i].start ||
+		      strcmp(symtab_name(&go, &go.entries.items[i]),
+			     symtab_name(whole, &whole->entries.items[i])) != 0;
+	symtab_free(&go);
+	elf_image_close(&headless);
+	free(copy);
+	return bad;
 }
 
 static int check(const char *path)
@@ -67,6 +104,7 @@ static int check(const char *path)
 	       same, other);
 	if (n < 1000 || other > same / 10)
 		bad = 1;
+	bad |= check_headless(path, &elf, &go);
 	symtab_free(&dynamic);
 	symtab_free(&go);
 	elf_image_close(&elf);
