@@ -100,20 +100,78 @@ static void read_notes(struct elf_image *e, uint64_t offset, uint64_t size)
 	e->build_id_len = (uint8_t)elf_note_build_id(notes, size, e->build_id);
 }
 
+/* The entries of a 32-bit file's tables, in the shape of a 64-bit one's. */
+static Elf64_Phdr phdr_at(const void *bytes, size_t i, bool narrow)
+{
+	Elf64_Phdr wide;
+	Elf32_Phdr ph;
+
+	if (!narrow) {
+		memcpy(&wide, (const char *)bytes + i * sizeof(wide), sizeof(wide));
+		return wide;
+	}
+	memcpy(&ph, (const char *)bytes + i * sizeof(ph), sizeof(ph));
+	return (Elf64_Phdr){ .p_type = ph.p_type,
+			     .p_flags = ph.p_flags,
+			     .p_offset = ph.p_offset,
+			     .p_vaddr = ph.p_vaddr,
+			     .p_filesz = ph.p_filesz,
+			     .p_memsz = ph.p_memsz };
+}
+
+static Elf64_Shdr shdr_at(const void *bytes, size_t i, bool narrow)
+{
+	Elf64_Shdr wide;
+	Elf32_Shdr sh;
+
+	if (!narrow) {
+		memcpy(&wide, (const char *)bytes + i * sizeof(wide), sizeof(wide));
+		return wide;
+	}
+	memcpy(&sh, (const char *)bytes + i * sizeof(sh), sizeof(sh));
+	return (Elf64_Shdr){ .sh_name = sh.sh_name,
+			     .sh_type = sh.sh_type,
+			     .sh_addr = sh.sh_addr,
+			     .sh_offset = sh.sh_offset,
+			     .sh_size = sh.sh_size,
+			     .sh_link = sh.sh_link };
+}
+
+static int read_head(const struct elf_source *source, Elf64_Ehdr *ret, bool *ret_narrow)
+{
+	Elf32_Ehdr head;
+
+	if (source->read_at(source, 0, &head, sizeof(head)) < 0 ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return -ENOEXEC;
+	*ret_narrow = head.e_ident[EI_CLASS] == ELFCLASS32;
+	if (!*ret_narrow && source->read_at(source, 0, ret, sizeof(*ret)) < 0)
+		return -ENOEXEC;
+	if (*ret_narrow)
+		*ret = (Elf64_Ehdr){ .e_type = head.e_type,
+				     .e_phoff = head.e_phoff,
+				     .e_shoff = head.e_shoff,
+				     .e_phentsize = head.e_phentsize,
+				     .e_phnum = head.e_phnum,
+				     .e_shentsize = head.e_shentsize,
+				     .e_shnum = head.e_shnum,
+				     .e_shstrndx = head.e_shstrndx };
+	memcpy(ret->e_ident, head.e_ident, sizeof(ret->e_ident));
+	return 0;
+}
+
 static int read_segments(struct elf_image *e, const Elf64_Ehdr *head)
 {
+	size_t entry = e->narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
 	AUTO_FREE void *bytes = NULL;
 
-	if (!head->e_phnum || head->e_phnum > ELF_MAX_HEADERS ||
-	    head->e_phentsize != sizeof(Elf64_Phdr))
+	if (!head->e_phnum || head->e_phnum > ELF_MAX_HEADERS || head->e_phentsize != entry)
 		return 0;
-	int r = elf_image_read(e, head->e_phoff, (uint64_t)head->e_phnum * sizeof(Elf64_Phdr),
-			       &bytes);
+	int r = elf_image_read(e, head->e_phoff, head->e_phnum * entry, &bytes);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < head->e_phnum; i++) {
-		Elf64_Phdr ph;
-		memcpy(&ph, (char *)bytes + i * sizeof(ph), sizeof(ph));
+		Elf64_Phdr ph = phdr_at(bytes, i, e->narrow);
 		if (ph.p_type == PT_NOTE)
 			read_notes(e, ph.p_offset, ph.p_filesz);
 		if (ph.p_type != PT_LOAD)
@@ -130,21 +188,21 @@ static int read_sections(struct elf_image *e, const Elf64_Ehdr *head)
 {
 	AUTO_FREE void *bytes = NULL;
 	AUTO_FREE void *names = NULL;
+	size_t entry = e->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 	uint64_t names_len = 0;
-	Elf64_Shdr sh;
 
-	if (!head->e_shnum || head->e_shnum > ELF_MAX_HEADERS || head->e_shentsize != sizeof(sh))
+	if (!head->e_shnum || head->e_shnum > ELF_MAX_HEADERS || head->e_shentsize != entry)
 		return 0;
-	if (elf_image_read(e, head->e_shoff, (uint64_t)head->e_shnum * sizeof(sh), &bytes) < 0)
+	if (elf_image_read(e, head->e_shoff, head->e_shnum * entry, &bytes) < 0)
 		return 0; /* cut off behind the code: segments are enough to go on */
 	if (head->e_shstrndx < head->e_shnum) {
-		memcpy(&sh, (char *)bytes + head->e_shstrndx * sizeof(sh), sizeof(sh));
+		Elf64_Shdr sh = shdr_at(bytes, head->e_shstrndx, e->narrow);
 		if (sh.sh_size <= 1 << 20 &&
 		    elf_image_read(e, sh.sh_offset, sh.sh_size, &names) == 0)
 			names_len = sh.sh_size;
 	}
 	for (unsigned i = 0; i < head->e_shnum; i++) {
-		memcpy(&sh, (char *)bytes + i * sizeof(sh), sizeof(sh));
+		Elf64_Shdr sh = shdr_at(bytes, i, e->narrow);
 		struct elf_section section = { .type = sh.sh_type,
 					       .link = sh.sh_link,
 					       .address = sh.sh_addr,
@@ -166,11 +224,11 @@ int elf_image_open(const struct elf_source *source, struct elf_image *ret, struc
 	struct elf_image e = { .source = *source };
 	Elf64_Ehdr head;
 
-	if (source->read_at(source, 0, &head, sizeof(head)) < 0 ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+	if (read_head(source, &head, &e.narrow) < 0)
 		return err_set(err, -ENOEXEC, "no ELF file");
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
-		return err_set(err, -ENOTSUP, "ELF file that is not 64-bit little-endian");
+	if ((head.e_ident[EI_CLASS] != ELFCLASS64 && !e.narrow) ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(err, -ENOTSUP, "ELF file that is not little-endian");
 	e.pie = head.e_type == ET_DYN;
 	int r = read_segments(&e, &head);
 	if (r == 0)
@@ -263,11 +321,30 @@ static int add_chunk(const Elf64_Sym *symbols, size_t n, uint32_t base, uint64_t
 	return added;
 }
 
+static int read_symbols(const struct elf_image *e, uint64_t offset, uint64_t at, size_t n,
+			Elf64_Sym *ret)
+{
+	Elf32_Sym narrow[SYMBOLS_AT_ONCE];
+
+	if (!e->narrow)
+		return e->source.read_at(&e->source, offset + at * sizeof(*ret), ret,
+					 n * sizeof(*ret));
+	int r = e->source.read_at(&e->source, offset + at * sizeof(*narrow), narrow,
+				  n * sizeof(*narrow));
+	for (size_t i = 0; r == 0 && i < n; i++)
+		ret[i] = (Elf64_Sym){ .st_name = narrow[i].st_name,
+				      .st_info = narrow[i].st_info,
+				      .st_shndx = narrow[i].st_shndx,
+				      .st_value = narrow[i].st_value,
+				      .st_size = narrow[i].st_size };
+	return r;
+}
+
 static int add_symbols(const struct elf_image *e, const struct elf_section *section,
 		       struct symtab *out)
 {
 	Elf64_Sym chunk[SYMBOLS_AT_ONCE];
-	uint64_t n = section->size / sizeof(chunk[0]);
+	uint64_t n = section->size / (e->narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym));
 	int added = 0;
 
 	if (section->link >= e->sections.len || section->size > ELF_MAX_SECTION_BYTES)
@@ -278,8 +355,7 @@ static int add_symbols(const struct elf_image *e, const struct elf_section *sect
 		return 0;
 	for (uint64_t at = 0; at < n; at += SYMBOLS_AT_ONCE) {
 		size_t here = MIN_OF(n - at, (uint64_t)SYMBOLS_AT_ONCE);
-		if (e->source.read_at(&e->source, section->offset + at * sizeof(chunk[0]), chunk,
-				      here * sizeof(chunk[0])) < 0)
+		if (read_symbols(e, section->offset, at, here, chunk) < 0)
 			break;
 		added += add_chunk(chunk, here, (uint32_t)base, names->size, out);
 	}

@@ -1,6 +1,6 @@
 /* What a profiler needs of an ELF file: build id, where it is loaded, its functions. The file is
  * read piece by piece and never mapped (a file that shrinks under a mapping kills the reader), and
- * nothing in it is trusted. 64-bit little-endian only; others give -ENOTSUP. */
+ * nothing in it is trusted. Little-endian only; others give -ENOTSUP. */
 #pragma once
 
 #include <stddef.h>
@@ -41,6 +41,7 @@ struct elf_image {
 	uint8_t build_id[20];
 	uint8_t build_id_len;
 	bool pie;
+	bool narrow; /* a 32-bit file */
 };
 
 int elf_image_open(const struct elf_source *source, struct elf_image *ret, struct err *err);

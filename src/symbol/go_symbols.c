@@ -198,7 +198,7 @@ size_t go_symbols_add(const struct elf_image *e, const struct symtab *symbols, s
 	uint64_t base;
 	size_t added = 0;
 
-	if (find_table(&g) && text_start(&g, symbols, &base))
+	if (!e->narrow && find_table(&g) && text_start(&g, symbols, &base))
 		added = pclntab_functions(&g.table, base, out);
 	free(g.held);
 	free(g.relocs);

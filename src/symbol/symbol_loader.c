@@ -55,7 +55,7 @@ static void read_unnamed(const struct elf_image *elf, struct symbol_image *image
 	AUTO_FREE void *header_bytes = NULL;
 	AUTO_FREE void *frame_bytes = NULL;
 
-	if (header && frame &&
+	if (header && frame && !elf->narrow &&
 	    elf_image_read(elf, header->offset, header->size, &header_bytes) == 0 &&
 	    elf_image_read(elf, frame->offset, frame->size, &frame_bytes) == 0)
 		eh_ranges_parse(header_bytes, header->size, header->address, frame_bytes,

@@ -1,3 +1,4 @@
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -101,6 +102,78 @@ TEST(an_elf_file_with_symtab)
 	CHECK(found);
 	symbol_image_free(image);
 	close(fd);
+}
+
+/* A 32-bit file has the same tables in another shape. */
+TEST(a_32_bit_elf_file)
+{
+	static const char names[] = "\0.symtab\0.strtab\0main32\0helper32";
+	struct {
+		Elf32_Ehdr head;
+		Elf32_Phdr load;
+		Elf32_Sym symbols[3];
+		char names[sizeof(names)];
+		Elf32_Shdr sections[3];
+	} file = {
+		.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+			  .e_type = ET_EXEC,
+			  .e_phentsize = sizeof(Elf32_Phdr),
+			  .e_phnum = 1,
+			  .e_shentsize = sizeof(Elf32_Shdr),
+			  .e_shnum = 3,
+			  .e_shstrndx = 2 },
+		.load = { .p_type = PT_LOAD,
+			  .p_offset = 0x1000,
+			  .p_vaddr = 0x8049000,
+			  .p_filesz = 0x800,
+			  .p_memsz = 0x800,
+			  .p_flags = PF_R | PF_X },
+		.symbols = { { 0 },
+			     { .st_name = 17,
+			       .st_value = 0x8049000,
+			       .st_size = 0x40,
+			       .st_info = ELF32_ST_INFO(STB_GLOBAL, STT_FUNC),
+			       .st_shndx = 1 },
+			     { .st_name = 24,
+			       .st_value = 0x8049040,
+			       .st_size = 0x20,
+			       .st_info = ELF32_ST_INFO(STB_LOCAL, STT_FUNC),
+			       .st_shndx = 1 } },
+		.sections = { { 0 },
+			      { .sh_name = 1,
+				.sh_type = SHT_SYMTAB,
+				.sh_size = sizeof(file.symbols),
+				.sh_link = 2 },
+			      { .sh_name = 9, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) } },
+	};
+	struct symbol_image *image = NULL;
+	struct elf_source source;
+	struct elf_image elf;
+	uint64_t address;
+
+	memcpy(file.names, names, sizeof(names));
+	file.head.e_phoff = (uint32_t)((char *)&file.load - (char *)&file);
+	file.head.e_shoff = (uint32_t)((char *)file.sections - (char *)&file);
+	file.sections[1].sh_offset = (uint32_t)((char *)file.symbols - (char *)&file);
+	file.sections[2].sh_offset = (uint32_t)((char *)file.names - (char *)&file);
+	source = elf_source_of_bytes(&file, sizeof(file));
+	CHECK_EQ(elf_image_open(&source, &elf, NULL), 0);
+	CHECK(elf_image_address(&elf, 0x1050, &address) && address == 0x8049050);
+	elf_image_close(&elf);
+	CHECK_EQ(symbol_image_read(&source, &image, NULL), 0);
+	CHECK_EQ(image->table.entries.len, 2);
+	CHECK_STR(symtab_name(&image->table, symtab_find(&image->table, 0x804903f)), "main32");
+	CHECK_STR(symtab_name(&image->table, symtab_find(&image->table, 0x8049040)), "helper32");
+	symbol_image_free(image);
+	/* cut anywhere: an error or fewer names, never a crash */
+	for (size_t len = 0; len < sizeof(file); len++) {
+		source = elf_source_of_bytes(&file, len);
+		if (symbol_image_read(&source, &image, NULL) == 0)
+			symbol_image_free(image);
+	}
+	file.head.e_ident[EI_DATA] = ELFDATA2MSB;
+	source = elf_source_of_bytes(&file, sizeof(file));
+	CHECK_EQ(elf_image_open(&source, &elf, NULL), -ENOTSUP);
 }
 
 /* Unwind entries agree with the symbols of the same file. */
