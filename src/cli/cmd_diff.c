@@ -12,7 +12,10 @@
 #include "view_diff.h"
 #include "view_flame.h"
 
-enum { DIFF_LINES = 20 };
+enum {
+	DIFF_LINES = 20,
+	DIFF_MOST_BASE_S = 900, /* of the rest, so many seconds are read at most */
+};
 
 struct diff_options {
 	struct profile_window_options window;
@@ -46,23 +49,52 @@ static void close_stream(struct stream **s)
 	stream_close(*s);
 }
 
-/* Without any base option: the rest of the recording, up to an hour on each side. */
-static int read_rest(const struct diff_options *o, struct stream *s, uint64_t from_ns,
-		     uint64_t to_ns, struct profile *ret, struct err *err)
+/* What the window is compared with. */
+struct diff_base {
+	struct profile profile;
+	unsigned every_s; /* one second in so many was read */
+};
+
+static void free_base(struct diff_base *b)
 {
-	uint64_t hour = 3600 * NS_PER_S;
-	uint64_t start_ns = from_ns > hour ? from_ns - hour : 0;
+	profile_free(&b->profile);
+}
+
+/* One side of the rest; samples are summed as they are read. */
+static int read_side(const struct diff_options *o, struct stream *s, uint64_t from_ns,
+		     uint64_t to_ns, unsigned every_s, struct profile *ret)
+{
+	AUTO_FLAME_SUMS struct flame_sums sums = { .filter = profile_window_flame_filter(
+							   &o->window) };
+	struct profile_read_options read = { .every_s = every_s,
+					     .chunk = flame_sums_add,
+					     .arg = &sums };
 	struct err ignored = { 0 };
-	int r = profile_init(ret);
+
+	return from_ns < to_ns
+		       ? profile_read_chunks(stream_store(s), from_ns, to_ns, &read, ret, &ignored)
+		       : -ENODATA;
+}
+
+/* Without any base option: the rest of the recording. A long one is read thinly, so that the answer
+ * takes a bounded time. */
+static int read_rest(const struct diff_options *o, struct stream *s, uint64_t from_ns,
+		     uint64_t to_ns, struct diff_base *ret, struct err *err)
+{
+	uint64_t first_ns, last_ns;
+	int r = profile_init(&ret->profile);
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	int before = profile_read_window(stream_store(s), start_ns, from_ns, ret, &ignored);
-	int after = profile_read_window(stream_store(s), to_ns, to_ns + hour, ret, &ignored);
+	r = stream_span(s, &first_ns, &last_ns, err);
+	if (r < 0)
+		return r;
+	ret->every_s = (unsigned)((last_ns - first_ns) / NS_PER_S / DIFF_MOST_BASE_S) + 1;
+	int before = read_side(o, s, first_ns, from_ns, ret->every_s, &ret->profile);
+	int after = read_side(o, s, to_ns, last_ns + NS_PER_S, ret->every_s, &ret->profile);
 	if (before < 0 && after < 0)
 		return err_set(err, -ENODATA,
 			       "the recording has nothing beside that window to compare with");
-	profile_window_filter(&o->window, ret);
 	return 0;
 }
 
@@ -72,7 +104,7 @@ static bool diff_has_times(const struct diff_options *o)
 }
 
 static int read_base(const struct diff_options *o, struct stream *s, uint64_t from_ns,
-		     uint64_t to_ns, struct profile *ret, struct err *err)
+		     uint64_t to_ns, struct diff_base *ret, struct err *err)
 {
 	AUTO(close_stream) struct stream *other = NULL;
 	uint64_t base_from, base_to;
@@ -96,7 +128,16 @@ static int read_base(const struct diff_options *o, struct stream *s, uint64_t fr
 		base_to = o->base_to.value;
 	if (base_to <= base_from)
 		return err_set(err, -EINVAL, "the base ends before it starts");
-	return profile_window_read(&o->window, s, base_from, base_to, ret, err);
+	return profile_window_read(&o->window, s, base_from, base_to, &ret->profile, err);
+}
+
+static uint64_t base_samples(const struct profile *base)
+{
+	uint64_t sum = 0;
+
+	vec_foreach (&base->samples, sample)
+		sum += sample->weight;
+	return sum;
 }
 
 static int diff_svg(const struct diff_options *o, const struct profile *window,
@@ -128,7 +169,7 @@ static int diff_svg(const struct diff_options *o, const struct profile *window,
 }
 
 static int diff_json(const struct invocation *in, const struct profile *window,
-		     const struct profile *base, const struct diff *d, size_t lines,
+		     const struct diff_base *base, const struct diff *d, size_t lines,
 		     struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -143,7 +184,9 @@ static int diff_json(const struct invocation *in, const struct profile *window,
 	json_time(&j, "from", window->meta.from_ns);
 	json_time(&j, "to", window->meta.to_ns);
 	view_profile_gaps_json(&j, &gaps);
-	json_u64(&j, "base_samples", base->samples.len);
+	json_u64(&j, "base_samples", base_samples(&base->profile));
+	if (base->every_s > 1)
+		json_u64(&j, "base_one_second_in", base->every_s);
 	view_diff_json(&j, d, lines);
 	json_end_object(&j);
 	if (out.failed)
@@ -152,7 +195,7 @@ static int diff_json(const struct invocation *in, const struct profile *window,
 	return STATUS_OK;
 }
 
-static int diff_show(const struct invocation *in, struct profile *window, struct profile *base,
+static int diff_show(const struct invocation *in, struct profile *window, struct diff_base *base,
 		     struct err *err)
 {
 	const struct diff_options *o = in->options;
@@ -160,14 +203,16 @@ static int diff_show(const struct invocation *in, struct profile *window, struct
 	AUTO_DIFF struct diff d = { 0 };
 
 	if (o->svg)
-		return diff_svg(o, window, base, err);
-	if (diff_build(window, base, &d) < 0)
+		return diff_svg(o, window, &base->profile, err);
+	if (diff_build(window, &base->profile, &d) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (in->common.json)
 		return diff_json(in, window, base, &d, lines, err);
 	struct view_profile_gaps gaps = view_profile_gaps(window);
 	view_diff_text(stdout, &in->out, &d, lines);
 	view_profile_gaps_text(stdout, &gaps);
+	if (base->every_s > 1)
+		printf("of the rest of the recording, one second in %u was read\n", base->every_s);
 	return STATUS_OK;
 }
 
@@ -176,7 +221,8 @@ static int diff_run(struct invocation *in, struct err *err)
 	const struct diff_options *o = in->options;
 	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
 	AUTO(close_stream) struct stream *s = NULL;
-	AUTO_PROFILE struct profile window = { 0 }, base = { 0 };
+	AUTO_PROFILE struct profile window = { 0 };
+	AUTO(free_base) struct diff_base base = { 0 };
 	uint64_t from_ns, to_ns;
 	int r = stream_open_store(dir, &s, err);
 
@@ -198,8 +244,9 @@ const struct command cmd_diff = {
 	.description =
 		"Compares the profile of a window (--at, --from, --before ...) with a base: "
 		"another window (--base-at, --base-from), another recording (--base-store), or, "
-		"without any of these, what the same recording holds around the window, up to an "
-		"hour on each side.\n"
+		"without any of these, the rest of the same recording (of a long one, one second "
+		"in "
+		"N).\n"
 		"\n"
 		"Shares of the samples are compared, not counts. Tables show what grew, what "
 		"shrank, and what was elided: in the base, but not in the window at all. --svg "

@@ -65,9 +65,9 @@ void profile_window_envelope(const struct profile *p, struct envelope *ret)
 	text_copy(ret->kernel, sizeof(ret->kernel), profile_text(p, p->meta.kernel));
 }
 
-void profile_window_filter(const struct profile_window_options *o, struct profile *p)
+struct flame_filter profile_window_flame_filter(const struct profile_window_options *o)
 {
-	struct flame_filter filter = {
+	return (struct flame_filter){
 		.by_cpu = o->cpu.set,
 		.by_pid = o->pid.set,
 		.cpu = (uint32_t)o->cpu.value,
@@ -78,6 +78,12 @@ void profile_window_filter(const struct profile_window_options *o, struct profil
 		.kernel = o->kernel || (o->only && strcmp(o->only, "kernel") == 0),
 		.user = o->user || (o->only && strcmp(o->only, "user") == 0),
 	};
+}
+
+void profile_window_filter(const struct profile_window_options *o, struct profile *p)
+{
+	struct flame_filter filter = profile_window_flame_filter(o);
+
 	flame_filter_apply(p, &filter);
 }
 

@@ -42,6 +42,7 @@ int profile_window_resolve(const struct invocation *in, const struct profile_win
 /* Read the window and apply the filter. *ret is ready to be freed in any case. */
 int profile_window_read(const struct profile_window_options *o, struct stream *s, uint64_t from_ns,
 			uint64_t to_ns, struct profile *ret, struct err *err);
+struct flame_filter profile_window_flame_filter(const struct profile_window_options *o);
 void profile_window_filter(const struct profile_window_options *o, struct profile *p);
 /* The host that was recorded, which need not be this one. */
 void profile_window_envelope(const struct profile *p, struct envelope *ret);
