@@ -26,6 +26,40 @@ static inline const char *scan_u64(const char *p, uint64_t *ret)
 	return p;
 }
 
+/* The same for the largest tables, p on a digit of a text whose NUL is at `end`: eight characters
+ * at once, because the processor guesses wrongly how long each number is. */
+static inline const char *scan_u64_before(const char *p, const char *end, uint64_t *ret)
+{
+	uint64_t digits;
+
+	if (!scan_is_digit(p[1])) { /* most are 0: no need to wait for how long it is */
+		*ret = (uint64_t)(*p - '0');
+		return p + 1;
+	}
+	if (end - p < 8)
+		return scan_u64(p, ret);
+	memcpy(&digits, p, sizeof(digits));
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		digits = __builtin_bswap64(digits);
+	digits ^= UINT64_C(0x3030303030303030); /* each digit is its own value now */
+	uint64_t other = ((digits + UINT64_C(0x7676767676767676)) | digits) &
+			 UINT64_C(0x8080808080808080); /* the top bit of each byte that is none */
+	unsigned len = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
+	digits <<= 64 - 8 * len; /* zeroes before it */
+	digits = (digits * 10 + (digits >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+	digits = (digits * 100 + (digits >> 16)) & UINT64_C(0x0000ffff0000ffff);
+	digits = (digits * 10000 + (digits >> 32)) & UINT64_C(0xffffffff);
+	if (len == 8 && scan_is_digit(p[8])) {
+		const char *start = p;
+		for (p += 8; scan_is_digit(*p); p++)
+			digits = digits * 10 + (uint64_t)(*p - '0');
+		*ret = p - start > 19 ? UINT64_MAX : digits;
+		return p;
+	}
+	*ret = digits;
+	return p + len;
+}
+
 static inline const char *scan_blanks(const char *p)
 {
 	while (*p == ' ' || *p == '\t')

@@ -10,40 +10,44 @@
 enum { PROC_STAT_FIELDS = 10, PROC_STAT_MOST_CPUS = 65536 };
 
 /* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has. */
-static const char *proc_stat_times(const char *p, struct rec_cpu *row)
+static const char *proc_stat_times(const char *p, const char *end, struct rec_cpu *row)
 {
 	uint64_t *const places[PROC_STAT_FIELDS] = {
 		&row->usr, &row->nice,    &row->sys,   &row->idle,  &row->iowait,
 		&row->irq, &row->softirq, &row->steal, &row->guest, &row->guest_nice,
 	};
-	for (unsigned i = 0; i < PROC_STAT_FIELDS; i++) {
-		const char *next = scan_next_u64(p, places[i]);
-		if (!next)
+	unsigned n = 0;
+
+#pragma GCC unroll 10
+	for (; n < PROC_STAT_FIELDS; n++) {
+		p = scan_blanks(p);
+		if (!scan_is_digit(*p))
 			break;
-		row->have |= (uint64_t)REC_CPU_USR << i;
-		p = next;
+		p = scan_u64_before(p, end, places[n]);
 	}
+	row->have = REC_CPU_ID | ((1U << n) - 1) * REC_CPU_USR;
 	return p;
 }
 
 static const char *proc_stat_cores(const char *text, struct tick *t)
 {
-	const char *line = text;
+	const char *line = text, *end = text + strlen(text);
 
-	for (; strncmp(line, "cpu", 3) == 0; line = scan_line(line)) {
+	while (line[0] == 'c' && line[1] == 'p' && line[2] == 'u') {
 		struct rec_cpu *row;
 		uint64_t cpu;
-		if (!scan_is_digit(line[3]))
-			continue; /* the sum of all: rates add up what the cores say themselves */
 		const char *p = scan_u64(line + 3, &cpu);
-		if (*p != ' ' || cpu >= PROC_STAT_MOST_CPUS)
+		/* the sum of all has no number: rates add up what the cores say themselves */
+		if (p == line + 3 || *p != ' ' || cpu >= PROC_STAT_MOST_CPUS) {
+			line = scan_line(line);
 			continue;
+		}
 		row = tick_add_row(t, REC_CPU);
 		if (!row)
 			break;
 		row->cpu = cpu;
-		row->have = REC_CPU_ID;
-		line = proc_stat_times(p, row);
+		p = proc_stat_times(p, end, row);
+		line = *p == '\n' ? p + 1 : scan_line(p);
 	}
 	return line;
 }

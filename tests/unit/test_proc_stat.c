@@ -1,11 +1,13 @@
 #include "proc_stat.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "check.h"
 #include "rec_cpu.h"
 #include "rec_load.h"
+#include "scan.h"
 
 TEST(every_online_core_and_the_machine)
 {
@@ -31,6 +33,27 @@ TEST(every_online_core_and_the_machine)
 	CHECK_EQ(l->forks, 41649);
 	CHECK_EQ(l->runnable, 3);
 	CHECK_EQ(l->blocked, 1);
+}
+
+/* Both ways through a number must agree, whatever its length and whatever follows it. */
+TEST(numbers_of_every_length)
+{
+	static const char *const tails[] = {
+		"", " ", "\n", " 7", "x", " 12345678", "\n\xff\xff\xff"
+	};
+	char text[80];
+
+	for (unsigned digits = 1; digits <= 25; digits++) {
+		for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+			uint64_t a = 1, b = 2;
+			snprintf(text, sizeof(text), "%.*s%s", (int)digits,
+				 "9182736450918273645091827", tails[i]);
+			const char *to = scan_u64(text, &a);
+			CHECK(scan_u64_before(text, text + strlen(text), &b) == to);
+			CHECK_EQ(to - text, digits);
+			CHECK(a == b);
+		}
+	}
 }
 
 TEST(old_kernels_have_fewer_columns)
