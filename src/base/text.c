@@ -1,7 +1,10 @@
 #include "text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+
+#include "auto.h"
 
 int text_take_u64(const char **p, uint64_t *ret)
 {
@@ -197,4 +200,28 @@ int text_cpu_list(const char *text, unsigned most, void (*each)(void *arg, unsig
 			return -EINVAL;
 	}
 	return 0;
+}
+
+unsigned text_slips(const char *a, const char *b)
+{
+	enum { MOST = 32 };
+	unsigned rows[MOST][MOST];
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n >= MOST || m >= MOST)
+		return UINT_MAX;
+	for (size_t i = 0; i <= n; i++) {
+		for (size_t j = 0; j <= m; j++) {
+			if (!i || !j) {
+				rows[i][j] = (unsigned)(i + j);
+				continue;
+			}
+			unsigned least = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			least = MIN_OF(least, MIN_OF(rows[i - 1][j], rows[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				least = MIN_OF(least, rows[i - 2][j - 2] + 1);
+			rows[i][j] = least;
+		}
+	}
+	return rows[n][m];
 }

@@ -100,12 +100,16 @@ static int option_set(const struct option *o, void *base, const char *value, uin
 		*(bool *)place = true;
 		return 0;
 	case OPTION_TEXT:
+		/* an unset variable in a script: an empty name would mean a place nobody named */
+		if (!*value)
+			return err_set(err, -EINVAL, "--%s needs %s", o->name, o->argument);
 		r = option_check_choice(o, value, err);
 		if (r == 0)
 			*(const char **)place = value;
 		return r;
 	case OPTION_NUMBER:
-		if (text_u64(value, &number.value) < 0)
+		/* nothing that is counted or numbered here is larger: cores, processes, lines */
+		if (text_u64(value, &number.value) < 0 || number.value > UINT32_MAX)
 			return err_set(err, -EINVAL, "--%s takes a number, not '%s'", o->name,
 				       value);
 		break;
@@ -154,6 +158,11 @@ static int command_parse_option(struct invocation *in, int argc, char **argv, in
 		if (*i + 1 >= argc)
 			return err_set(err, -EINVAL, "--%s needs %s", o->name, o->argument);
 		value = argv[++*i];
+		/* 'record --store --help' is a question, not a directory of that name */
+		if (strncmp(value, "--", 2) == 0)
+			return err_set(err, -EINVAL,
+				       "--%s needs %s, not an option: '%s' (--%s=%s if meant)",
+				       o->name, o->argument, value, o->name, value);
 	}
 	return option_set(o, base, value, in->now_ns, err);
 }

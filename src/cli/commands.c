@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "text.h"
 
 /* One a line, in the order of --help. */
 /* clang-format off */
@@ -46,4 +47,19 @@ const struct command *commands_find(const char *name)
 		if (strcmp(table[i]->name, name) == 0)
 			return table[i];
 	return NULL;
+}
+
+const char *commands_nearest(const char *name)
+{
+	const char *nearest = NULL;
+	unsigned least = 3; /* more than two slips: another word */
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+		unsigned slips = text_slips(table[i]->name, name);
+		if (!table[i]->hidden && slips < least) {
+			least = slips;
+			nearest = table[i]->name;
+		}
+	}
+	return nearest;
 }

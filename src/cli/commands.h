@@ -32,3 +32,5 @@ extern const struct command cmd_why;
 const struct command *const *commands_all(size_t *ret_len);
 /* NULL = no such command. */
 const struct command *commands_find(const char *name);
+/* The command that a mistyped name may have meant; NULL = none is near. */
+const char *commands_nearest(const char *name);

@@ -77,29 +77,47 @@ static int main_run(const struct command *command, int argc, char **argv)
 	return r < 0 ? main_fail(&err) : main_finish(r);
 }
 
+static int main_unknown_command(const char *name)
+{
+	const char *nearest = commands_nearest(name);
+	struct err err;
+
+	if (nearest)
+		err_set(&err, -EINVAL,
+			"unknown command '%s': did you mean '%s'? See 'zscope --help'", name,
+			nearest);
+	else
+		err_set(&err, -EINVAL, "unknown command '%s': see 'zscope --help'", name);
+	return main_fail(&err);
+}
+
+static int main_help(const char *name)
+{
+	const struct command *about = name ? commands_find(name) : NULL;
+
+	if (name && !about)
+		return main_unknown_command(name);
+	if (about)
+		help_command(stdout, about);
+	else
+		help_overview(stdout);
+	return main_finish(STATUS_OK);
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
 	signal(SIGPIPE, SIG_IGN);
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-			 strcmp(argv[1], "help") == 0)) {
-		const struct command *about = argc > 2 ? commands_find(argv[2]) : NULL;
-		if (about)
-			help_command(stdout, about);
-		else
-			help_overview(stdout);
-		return main_finish(STATUS_OK);
-	}
+			 strcmp(argv[1], "help") == 0))
+		return main_help(argc > 2 ? argv[2] : NULL);
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return main_run(&cmd_version, 0, argv);
 	bool named = argc > 1 && argv[1][0] != '-';
 	const char *name = named ? argv[1] : "check";
 	const struct command *command = commands_find(name);
-	if (!command) {
-		struct err err;
-		err_set(&err, -EINVAL, "unknown command '%s': see 'zscope --help'", name);
-		return main_fail(&err);
-	}
+	if (!command)
+		return main_unknown_command(name);
 	int skip = named ? 2 : 1;
 	return main_run(command, argc - skip, argv + skip);
 }

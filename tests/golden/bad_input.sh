@@ -24,6 +24,9 @@ mkdir empty
 head -c 3000 /dev/urandom >junk.tar.zst
 printf '\x28\xb5\x2f\xfd\x00\x00' >cut.tar.zst
 refuses "unknown command 'chekc'" "$zscope" chekc
+refuses "did you mean 'check'" "$zscope" chekc
+refuses "unknown command 'xyzzy': see" "$zscope" xyzzy
+refuses "unknown command 'nosuch'" "$zscope" help nosuch
 refuses "unknown option '--frmat'" "$zscope" check --frmat nagios
 refuses "--format takes one of" "$zscope" check --format xml
 refuses "--format needs" "$zscope" check --format
@@ -38,6 +41,9 @@ refuses "--count" "$zscope" cores --count 0
 refuses "--interval" "$zscope" cores --interval 1ns
 refuses "--interval" "$zscope" cores --interval soon
 refuses "--at" "$zscope" cores --at yesterday-ish
+refuses "--store needs DIR" "$zscope" record --store '' --for 1s
+refuses "--root needs DIR" "$zscope" check --root ''
+refuses "--store needs DIR, not an option: '--help'" "$zscope" record --store --help --for 1s
 refuses "nowhere" "$zscope" cores --store nowhere --at 10:00
 refuses "empty" "$zscope" cores --store empty --at 10:00
 : >taken

@@ -6,6 +6,8 @@ zscope=$2
 for command in $("$zscope" generate commands); do
 	help=$("$zscope" "$command" --help)
 	man=$("$zscope" generate man "$command" | sed 's/\\-/-/g')
+	wide=$(printf '%s\n' "$help" | sed '/^examples:/,$d' | LC_ALL=C.UTF-8 awk 'length > 80')
+	[ -z "$wide" ] || { echo "$command --help is wider than 80 columns: $wide"; exit 1; }
 	case $help in *"examples:"*"zscope $command"*) ;; *) echo "$command: no example"; exit 1 ;; esac
 	for option in $(printf '%s\n' "$help" | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+'); do
 		case $man in *"$option"*) ;; *) echo "$command: $option is not in the man page"; exit 1 ;; esac
@@ -17,4 +19,6 @@ for command in $("$zscope" generate commands); do
 		"$zscope" generate man "$command" | groff -man -ww -Tutf8 >/dev/null
 	fi
 done
+wide=$("$zscope" --help | awk 'length > 80')
+[ -z "$wide" ] || { echo "zscope --help is wider than 80 columns: $wide"; exit 1; }
 "$zscope" generate bash | bash -n

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 
 #include "check.h"
 #include "text.h"
@@ -57,6 +58,17 @@ TEST(cpu_lists)
 	CHECK_EQ(text_cpu_list("3-1", 64, count, &sum), -EINVAL);
 	CHECK_EQ(text_cpu_list("1;", 64, count, &sum), -EINVAL);
 	CHECK_EQ(text_cpu_list("", 64, count, &sum), 0);
+}
+
+TEST(slips_of_the_fingers)
+{
+	CHECK_EQ(text_slips("check", "check"), 0);
+	CHECK_EQ(text_slips("check", "chekc"), 1); /* swapped */
+	CHECK_EQ(text_slips("check", "chck"), 1);
+	CHECK_EQ(text_slips("check", "checks"), 1);
+	CHECK_EQ(text_slips("cores", "check"), 4);
+	CHECK_EQ(text_slips("", "abc"), 3);
+	CHECK_EQ(text_slips("a", "a word that is longer than any command is"), UINT_MAX);
 }
 
 TEST_MAIN
