@@ -46,7 +46,8 @@ static void follow_lines(struct docker_follow *f, docker_follow_fn each, void *a
 			each(arg, &event);
 		at += n + 1;
 	}
-	memmove(f->line.data, f->line.data + at, f->line.len - at);
+	if (at) /* before the first line there is no buffer yet */
+		memmove(f->line.data, f->line.data + at, f->line.len - at);
 	f->line.len -= at;
 	if (f->line.len > FOLLOW_LINE_MOST)
 		f->line.len =
