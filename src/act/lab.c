@@ -16,6 +16,7 @@
 #include "auto.h"
 #include "lab_scenarios.h"
 #include "lab_state.h"
+#include "text.h"
 #include "timefmt.h"
 
 /* How long after the deadline a child's own timer or the dead man may act. */
@@ -202,19 +203,6 @@ static const struct lab_scenario *scenario_find(const char *name)
 	return NULL;
 }
 
-static bool mode_known(const char *modes, const char *mode)
-{
-	size_t len = strlen(mode);
-
-	for (const char *p = modes; *p;) {
-		size_t n = strcspn(p, "|");
-		if (n == len && memcmp(p, mode, n) == 0)
-			return true;
-		p += n + (p[n] == '|');
-	}
-	return false;
-}
-
 /* Defaults for what was not given; refuse what is beyond the scenario's bounds. */
 static int fill_options(const struct lab_scenario *s, const struct lab_options *given,
 			struct lab_options *ret, struct err *err)
@@ -242,7 +230,7 @@ static int fill_options(const struct lab_scenario *s, const struct lab_options *
 	if (o.size_bytes > s->most_size_bytes)
 		return err_set(err, -EINVAL, "%s: --size is at most %llu bytes", s->name,
 			       (unsigned long long)s->most_size_bytes);
-	if (o.mode && (!s->modes || !mode_known(s->modes, o.mode)))
+	if (o.mode && (!s->modes || !text_is_choice(s->modes, o.mode)))
 		return err_set(err, -EINVAL, "%s: --mode is one of %s", s->name,
 			       s->modes ? s->modes : "none");
 	*ret = o;

@@ -202,6 +202,19 @@ int text_cpu_list(const char *text, unsigned most, void (*each)(void *arg, unsig
 	return 0;
 }
 
+bool text_is_choice(const char *choices, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = choices; *p;) {
+		size_t n = strcspn(p, "|");
+		if (n == len && memcmp(p, word, n) == 0)
+			return true;
+		p += n + (p[n] == '|');
+	}
+	return false;
+}
+
 unsigned text_slips(const char *a, const char *b)
 {
 	enum { MOST = 32 };

@@ -33,6 +33,8 @@ bool text_glob(const char *pattern, const char *text);
 /* A CPU or IRQ list "0-3,8": calls back for each number; -EINVAL on anything else.
  * More than `most` numbers give -ERANGE. */
 int text_cpu_list(const char *text, unsigned most, void (*each)(void *arg, unsigned n), void *arg);
+/* Is the word one of "a|b|c"? */
+bool text_is_choice(const char *choices, const char *word);
 /* How many slips of the fingers (a letter wrong, missing, too many, two swapped) are between two
  * short words; UINT_MAX when one has more than 31 letters. */
 unsigned text_slips(const char *a, const char *b);

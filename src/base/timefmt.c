@@ -211,7 +211,8 @@ static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
 		at = timegm(&tm) - offset;
 	else
 		return false;
-	if (at < 0)
+	/* the 31st of February is moved into March by the C library; years after 2554 wrap */
+	if (at < 0 || tm.tm_mday != (int)d || (uint64_t)at >= UINT64_MAX / NS_PER_S)
 		return false;
 	*ret_ns = (uint64_t)at * NS_PER_S + frac;
 	return true;

@@ -112,13 +112,19 @@ static int capture_run(struct invocation *in, struct err *err)
 	struct envelope envelope;
 	char name[128];
 
-	int r = root_open(in->common.root, &root, err);
+	uint64_t interval;
+
+	int r = command_interval(&o->interval, &interval, err);
+	if (r == 0)
+		r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
+	if (o->output && strcmp(o->output, "-") == 0 && in->out.tty)
+		return err_set(err, -EINVAL,
+			       "a capture is no text: give a file with -o, or redirect the output");
 	envelope_read(&root, &envelope);
 	capture_name(&envelope, in->now_ns, name, sizeof(name));
-	r = capture_collect(&root, o->interval.set ? o->interval.value : NS_PER_S, &tar, &stats,
-			    &unknown, err);
+	r = capture_collect(&root, interval, &tar, &stats, &unknown, err);
 	if (r == 0)
 		r = bundle_pack(&tar, &packed, err);
 	const char *path = o->output ? o->output : name;

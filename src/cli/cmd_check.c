@@ -143,11 +143,15 @@ static int check_run(struct invocation *in, struct err *err)
 	AUTO_ROOT struct root root = { .fd = -1 };
 	const char *format = o->format ? o->format : "text";
 
-	int r = root_open(in->common.root, &root, err);
+	uint64_t interval;
+
+	int r = command_interval(&o->interval, &interval, err);
+	if (r == 0)
+		r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
-	r = check_gather(&root, o->interval.set ? o->interval.value : NS_PER_S,
-			 in->common.store ? in->common.store : STORE_DEFAULT, &c, err);
+	r = check_gather(&root, interval, in->common.store ? in->common.store : STORE_DEFAULT, &c,
+			 err);
 	if (r < 0)
 		return r;
 	check_print(in, &root, format, &c);

@@ -282,14 +282,14 @@ static int cores_run(struct invocation *in, struct err *err)
 	const struct cores_options *o = in->options;
 	AUTO(cores_run_free) struct cores_run c = { .in = in, .hot_only = o->hot };
 	AUTO_ROOT struct root root = { .fd = -1 };
-	uint64_t interval = o->interval.set ? o->interval.value : NS_PER_S;
+	uint64_t interval;
 
-	if (interval < 10 * NS_PER_MS)
-		return err_set(err, -EINVAL,
-			       "--interval: at least 10ms, the kernel counts no finer");
+	int r = command_interval(&o->interval, &interval, err);
+	if (r < 0)
+		return r;
 	if (o->count.set && !o->count.value)
 		return err_set(err, -EINVAL, "--count: at least 1");
-	int r = root_open(in->common.root, &root, err);
+	r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
 	envelope_read(&root, &c.envelope);

@@ -81,7 +81,10 @@ static int lab_list(struct invocation *in)
 	for (size_t i = 0; i < n; i++) {
 		table_cell(&t, TERM_BOLD, "%s", all[i]->name);
 		table_cell(&t, TERM_PLAIN, "%s", all[i]->modes ? all[i]->modes : "-");
-		table_cell(&t, TERM_PLAIN, "%llu", (unsigned long long)all[i]->most_count);
+		if (all[i]->most_count)
+			table_cell(&t, TERM_PLAIN, "%llu", (unsigned long long)all[i]->most_count);
+		else
+			table_cell(&t, TERM_PLAIN, "-");
 		table_cell(&t, TERM_PLAIN, "%s", all[i]->summary);
 	}
 	table_print(&t, stdout, &in->out);
@@ -107,7 +110,7 @@ static int lab_run_named(struct invocation *in, struct err *err)
 	struct json j;
 
 	if (in->n_args != 2)
-		return err_set(err, -EINVAL, "lab run needs a scenario: see 'zscope lab list'");
+		return err_set(err, -EINVAL, "lab run needs one scenario: see 'zscope lab list'");
 	int r = lab_start(in->args[1], &run, lab_print, NULL, id, err);
 	if (r < 0)
 		return r;
@@ -154,6 +157,10 @@ static int lab_main(struct invocation *in, struct err *err)
 {
 	const char *verb = in->n_args ? in->args[0] : "";
 
+	size_t most = strcmp(verb, "list") == 0 ? 1 : 2;
+	if (in->n_args > most)
+		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope lab --help'",
+			       in->args[most]);
 	if (strcmp(verb, "list") == 0)
 		return lab_list(in);
 	if (strcmp(verb, "run") == 0)

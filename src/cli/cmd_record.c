@@ -7,11 +7,21 @@
 #include "auto.h"
 #include "commands.h"
 #include "record_parts.h"
+#include "segment.h"
 #include "text.h"
 #include "timefmt.h"
 
-#define RECORD_MAX_BYTES (UINT64_C(2) << 30)
-#define RECORD_LEAST_NS  (100 * NS_PER_MS)
+#define RECORD_MAX_BYTES   (UINT64_C(2) << 30)
+#define RECORD_LEAST_BYTES (UINT64_C(1) << 20)
+
+/* What a recorder takes; a value beyond is refused, not bent to the nearest that works. */
+static int record_check(const char *name, const struct option_number *given, uint64_t least,
+			uint64_t most, const char *words, struct err *err)
+{
+	if (!given->set || (given->value >= least && given->value <= most))
+		return 0;
+	return err_set(err, -EINVAL, "--%s takes %s", name, words);
+}
 
 struct record_options {
 	const char *max_bytes;
@@ -27,11 +37,11 @@ static const struct option options[] = {
 	OPTION(record_options, duration, "for", 0, OPTION_DURATION, "DURATION",
 	       "end after that time (default: until SIGTERM or SIGINT)"),
 	OPTION(record_options, interval, "interval", 0, OPTION_DURATION, "DURATION",
-	       "time between ticks (default 1s, at least 100ms)"),
+	       "time between ticks (default 1s; 100ms to 1m)"),
 	OPTION(record_options, segment, "segment", 0, OPTION_DURATION, "DURATION",
-	       "time in one file (default 60s, at most 10m)"),
+	       "time in one file (default 60s; 1s to 10m)"),
 	OPTION(record_options, hz, "hz", 0, OPTION_NUMBER, "N",
-	       "profile samples per core and second (default 97)"),
+	       "profile samples per core and second (default 97; 1 to 10000)"),
 	OPTION(record_options, no_profile, "no-profile", 0, OPTION_FLAG, NULL,
 	       "record no profiles"),
 };
@@ -46,7 +56,10 @@ static int record_parse_size(const char *text, uint64_t *ret, struct err *err)
 		const char *suffix = *p ? strchr(suffixes, *p) : NULL;
 		unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
 		if ((!*p || (suffix && !p[1])) && value <= UINT64_MAX >> shift) {
-			*ret = value << shift;
+			value <<= shift;
+			if (value && value < RECORD_LEAST_BYTES)
+				return err_set(err, -EINVAL, "--max-bytes takes at least 1M");
+			*ret = value;
 			return 0;
 		}
 	}
@@ -90,9 +103,16 @@ static int record_run(struct invocation *in, struct err *err)
 	record_parts_fill(&parts, (unsigned)o->hz.value, o->no_profile);
 	r.n_parts = parts.n;
 	r.arg = (void *)r.store_dir;
-	if (o->interval.set && o->interval.value < RECORD_LEAST_NS)
-		return err_set(err, -EINVAL, "--interval takes at least 100ms");
-	int code = o->max_bytes ? record_parse_size(o->max_bytes, &r.store.max_bytes, err) : 0;
+	int code = record_check("interval", &o->interval, 100 * NS_PER_MS, 60 * NS_PER_S,
+				"100ms to 1m", err);
+	if (code == 0)
+		code = record_check("segment", &o->segment, NS_PER_S, SEGMENT_MOST_NS, "1s to 10m",
+				    err);
+	if (code == 0)
+		code = record_check("hz", &o->hz, 1, 10000, "1 to 10000", err);
+	if (code < 0)
+		return code;
+	code = o->max_bytes ? record_parse_size(o->max_bytes, &r.store.max_bytes, err) : 0;
 	if (code == 0)
 		code = root_open(NULL, &root, err);
 	if (code == 0)

@@ -75,16 +75,8 @@ static const struct option *option_find(struct invocation *in, const char *name,
 
 static int option_check_choice(const struct option *o, const char *value, struct err *err)
 {
-	size_t len = strlen(value);
-
-	if (!strchr(o->argument, '|'))
+	if (!strchr(o->argument, '|') || text_is_choice(o->argument, value))
 		return 0;
-	for (const char *p = o->argument; *p;) {
-		size_t n = strcspn(p, "|");
-		if (n == len && memcmp(p, value, len) == 0)
-			return 0;
-		p += n + (p[n] == '|');
-	}
 	return err_set(err, -EINVAL, "--%s takes one of %s, not '%s'", o->name, o->argument, value);
 }
 
@@ -223,5 +215,18 @@ int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t 
 		return err_set(err, -EINVAL, "the window ends before it starts");
 	*ret_from_ns = from;
 	*ret_to_ns = to;
+	return 0;
+}
+
+int command_interval(const struct option_number *given, uint64_t *ret_ns, struct err *err)
+{
+	uint64_t ns = given->set ? given->value : NS_PER_S;
+
+	if (ns < 10 * NS_PER_MS)
+		return err_set(err, -EINVAL,
+			       "--interval: at least 10ms, the kernel counts no finer");
+	if (ns > 3600 * NS_PER_S)
+		return err_set(err, -EINVAL, "--interval: at most 1h");
+	*ret_ns = ns;
 	return 0;
 }

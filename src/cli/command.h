@@ -100,6 +100,8 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 /* Call back for the common options this command takes, then its own. */
 void command_each_option(const struct command *command,
 			 void (*each)(void *arg, const struct option *option), void *arg);
+/* Time between two live readings that are compared: 1 s unless given. */
+int command_interval(const struct option_number *given, uint64_t *ret_ns, struct err *err);
 /* The window that --at/--for/--from/--to name; without any, [span_from, span_to). --for defaults to
  * 1 s after --at. */
 int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t span_to_ns,

@@ -13,6 +13,16 @@
 #include "text.h"
 #include "vec.h"
 
+/* "//", "/." and "/proc/self/root" are this host too: reading it as a captured one would compare
+ * nothing and know less. */
+static bool root_is_live(int fd)
+{
+	struct stat given, live;
+
+	return fstat(fd, &given) == 0 && stat("/", &live) == 0 && given.st_dev == live.st_dev &&
+	       given.st_ino == live.st_ino;
+}
+
 int root_open(const char *dir, struct root *ret, struct err *err)
 {
 	const char *path = dir ? dir : "/";
@@ -20,7 +30,7 @@ int root_open(const char *dir, struct root *ret, struct err *err)
 
 	if (fd < 0)
 		return err_path(err, -errno, path);
-	*ret = (struct root){ .fd = fd, .live = strcmp(path, "/") == 0 };
+	*ret = (struct root){ .fd = fd, .live = root_is_live(fd) };
 	text_copy(ret->path, sizeof(ret->path), path);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,8 @@ enum {
 	BUNDLE_LEVEL = 9,
 	BUNDLE_MOST_BYTES = 512 << 20,
 	BUNDLE_MOST_ENTRIES = 2000000,
+	/* with the temporary directory in front still a path that can be removed again */
+	BUNDLE_MOST_PATH = PATH_MAX - 64,
 };
 
 int bundle_pack(const struct buf *tar, struct buf *ret, struct err *err)
@@ -129,7 +132,7 @@ static int bundle_write(int parent, const char *name, const char *data, size_t l
 
 static int bundle_extract_one(int dir, const struct tar_entry *e)
 {
-	char scratch[8192];
+	char scratch[BUNDLE_MOST_PATH];
 	const char *name = NULL;
 	AUTO_CLOSE int parent = bundle_parent(dir, e->path, scratch, sizeof(scratch), &name);
 
@@ -195,6 +198,8 @@ int bundle_open(const char *file, char ret_dir[64], struct err *err)
 	int r = bundle_read_file(file, &packed, err);
 	if (r < 0)
 		return r;
+	if (!packed.len)
+		return err_set(err, -ENODATA, "%s: empty, no capture", file);
 	r = bundle_unpack(packed.data, packed.len, &tar, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", file);

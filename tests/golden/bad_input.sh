@@ -10,7 +10,7 @@ status=0
 refuses() { # refuses TEXT COMMAND...
 	local text=$1
 	shift
-	"$@" >out 2>err </dev/null
+	timeout 60 "$@" >out 2>err </dev/null
 	local r=$?
 	if [ $r -ne 2 ] || [ -s out ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -qF -- "$text" err; then
 		echo "FAILED: $* (status $r)"
@@ -41,6 +41,20 @@ refuses "--count" "$zscope" cores --count 0
 refuses "--interval" "$zscope" cores --interval 1ns
 refuses "--interval" "$zscope" cores --interval soon
 refuses "--at" "$zscope" cores --at yesterday-ish
+refuses "not a time" "$zscope" cores --at "2026-02-30 10:00"
+refuses "not a time" "$zscope" cores --at "9999-01-01 10:00"
+refuses "empty, no capture" "$zscope" check --root nothing.tar.zst
+refuses "--interval" "$zscope" check --interval 0
+refuses "--interval" "$zscope" capture --interval 1ms -o new.tar.zst
+refuses "--interval takes" "$zscope" record --store new --for 1s --interval 1d
+refuses "--segment takes" "$zscope" record --store new --for 1s --segment 0
+refuses "--segment takes" "$zscope" record --store new --for 1s --segment 1h
+refuses "--hz takes" "$zscope" record --store new --for 1s --hz 0
+refuses "--hz takes a number" "$zscope" record --store new --for 1s --hz 4294967393
+refuses "--max-bytes takes at least" "$zscope" record --store new --for 1s --max-bytes 1
+refuses "--cpu takes a number" "$zscope" lab run busy-core --cpu 4294967296 --for 1s
+refuses "unexpected argument 'more'" "$zscope" lab list more
+refuses "one scenario" "$zscope" lab run
 refuses "--store needs DIR" "$zscope" record --store '' --for 1s
 refuses "--root needs DIR" "$zscope" check --root ''
 refuses "--store needs DIR, not an option: '--help'" "$zscope" record --store --help --for 1s
@@ -54,4 +68,5 @@ if [ -e /dev/full ]; then
 	grep -q "No space left" err || { echo "FAILED: a full disk goes unnoticed"; status=1; }
 fi
 [ -z "$(ls -d /tmp/zscope-root-* 2>/dev/null)" ] || echo "note: other captures are being looked at"
+[ ! -e new ] && [ ! -e new.tar.zst ] && [ ! -e ./--help ] || { echo "FAILED: something was written"; status=1; }
 exit $status

@@ -65,6 +65,19 @@ TEST(nothing_leads_out)
 	CHECK(access("/tmp/through", F_OK) < 0);
 }
 
+/* A path that could be made, a directory at a time, but not removed again by its name. */
+TEST(paths_too_deep_are_refused)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	char deep[5000];
+
+	for (size_t i = 0; i < sizeof(deep) - 1; i++)
+		deep[i] = i % 2 ? '/' : 'd';
+	deep[sizeof(deep) - 1] = '\0';
+	CHECK_EQ(extract(&fake, TAR_DIR, deep, ""), -ENAMETOOLONG);
+	CHECK(!root_exists(&fake.root, "d"));
+}
+
 TEST(damage_is_named)
 {
 	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();

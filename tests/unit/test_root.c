@@ -33,6 +33,19 @@ TEST(reads_below_the_root_only)
 	CHECK_EQ(root_read(&fake.root, "etc", 3, &text, &err), -EISDIR);
 }
 
+TEST(this_host_by_any_name)
+{
+	static const char *const names[] = { "/", "//", "/.", "/proc/..", "/proc/self/root" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		AUTO_ROOT struct root root = { .fd = -1 };
+		CHECK_EQ(root_open(names[i], &root, NULL), 0);
+		CHECK(root.live);
+	}
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	CHECK(!fake.root.live);
+}
+
 TEST(a_fifo_does_not_block)
 {
 	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();

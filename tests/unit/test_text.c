@@ -60,6 +60,13 @@ TEST(cpu_lists)
 	CHECK_EQ(text_cpu_list("", 64, count, &sum), 0);
 }
 
+TEST(choices)
+{
+	CHECK(text_is_choice("sys|usr|rt", "sys") && text_is_choice("sys|usr|rt", "rt"));
+	CHECK(!text_is_choice("sys|usr|rt", "us") && !text_is_choice("sys|usr|rt", ""));
+	CHECK(!text_is_choice("sys|usr|rt", "sys|usr") && !text_is_choice("", "sys"));
+}
+
 TEST(slips_of_the_fingers)
 {
 	CHECK_EQ(text_slips("check", "check"), 0);

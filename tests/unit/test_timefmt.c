@@ -25,6 +25,8 @@ TEST(every_form_of_time)
 	CHECK_EQ(parse("2023-11-14 22:13:20"), now);
 	CHECK_EQ(parse("2023-11-14 22:13"), now - 20 * NS_PER_S);
 	CHECK_EQ(parse("22:13:20"), now);
+	CHECK_EQ(parse("2024-02-29 00:00"), UINT64_C(1709164800) * NS_PER_S);
+	CHECK_EQ(parse("2023-11-15T23:30:00+23:30"), UINT64_C(1700006400) * NS_PER_S);
 	CHECK_EQ(parse("22:14"),
 		 now + 40 * NS_PER_S - 86400 * NS_PER_S); /* yesterday: it is not yet 22:14 */
 }
@@ -44,8 +46,17 @@ TEST(times_of_files_without_wall_clock)
 
 TEST(nonsense_is_refused)
 {
-	static const char *const bad[] = { "",   "25:00", "tomorrow", "2023-13-01 00:00",
-					   "@x", "-",     "1:2:3:4",  "-15q" };
+	static const char *const bad[] = { "",
+					   "25:00",
+					   "tomorrow",
+					   "2023-13-01 00:00",
+					   "@x",
+					   "-",
+					   "1:2:3:4",
+					   "-15q",
+					   "2023-02-30 00:00",
+					   "2023-02-30T00:00:00Z",
+					   "9999-01-01 00:00" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_EQ(parse(bad[i]), 0);
 }
