@@ -58,6 +58,11 @@ static int store_dir_check_owner(int fd, const char *dir, struct err *err)
 
 int store_dir_open_writer(const char *dir, struct err *err)
 {
+	/* every program that writes a recording comes by here, and one took --help for a directory
+	 */
+	if (dir[0] == '-')
+		return err_set(err, -EINVAL, "'%s' looks like an option; as a directory: ./%s", dir,
+			       dir);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_path(err, -errno, dir);
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

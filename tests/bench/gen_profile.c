@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "auto.h"
+#include "gen_args.h"
 #include "profile_codec.h"
 #include "profile_footer.h"
 #include "store_writer.h"
-#include "text.h"
 #include "timefmt.h"
 #include "wire.h"
 
@@ -202,28 +202,6 @@ static int gen_run(struct gen *g, const char *dir, struct err *err)
 	return r;
 }
 
-static int gen_parse(struct gen *g, int argc, char **argv)
-{
-	struct {
-		const char *name;
-		uint64_t *value;
-	} names[] = { { "--cores", &g->cores },
-		      { "--seconds", &g->seconds },
-		      { "--end", &g->end_s },
-		      { "--busy", &g->busy },
-		      { "--stacks", &g->stacks } };
-
-	for (int i = 2; i < argc; i += 2) {
-		bool known = false;
-		for (size_t k = 0; k < ARRAY_LEN(names); k++)
-			if (strcmp(argv[i], names[k].name) == 0)
-				known = i + 1 < argc && text_u64(argv[i + 1], names[k].value) == 0;
-		if (!known)
-			return -1;
-	}
-	return argc >= 2 ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
 	struct gen g = { .cores = 96,
@@ -232,9 +210,14 @@ int main(int argc, char **argv)
 			 .stacks = 10000,
 			 .end_s = clock_real_ns() / NS_PER_S,
 			 .random = 88172645463325252 };
+	const struct gen_arg args[] = { { "--cores", &g.cores },
+					{ "--seconds", &g.seconds },
+					{ "--end", &g.end_s },
+					{ "--busy", &g.busy },
+					{ "--stacks", &g.stacks } };
 	struct err err = { 0 };
 
-	if (gen_parse(&g, argc, argv) < 0 || profile_init(&g.profile) < 0) {
+	if (!gen_args_parse(argc, argv, args, ARRAY_LEN(args)) || profile_init(&g.profile) < 0) {
 		fprintf(stderr, "usage: gen-profile DIR [--cores N] [--seconds N] [--busy PERCENT] "
 				"[--stacks N] [--end EPOCH_S]\n");
 		return 2;

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "gen_args.h"
 #include "rec_cpu.h"
 #include "rec_event.h"
 #include "store_writer.h"
-#include "text.h"
 #include "tick_codec.h"
 #include "timefmt.h"
 
@@ -180,28 +180,6 @@ static int gen_run(struct gen *g, const char *dir, struct err *err)
 	return r;
 }
 
-static int gen_parse(struct gen *g, int argc, char **argv)
-{
-	struct {
-		const char *name;
-		uint64_t *value;
-	} names[] = { { "--cores", &g->cores },
-		      { "--seconds", &g->seconds },
-		      { "--end", &g->end_s },
-		      { "--busy-core", &g->busy_core },
-		      { "--segment", &g->segment_s } };
-
-	for (int i = 2; i < argc; i += 2) {
-		bool known = false;
-		for (size_t k = 0; k < ARRAY_LEN(names); k++)
-			if (strcmp(argv[i], names[k].name) == 0)
-				known = i + 1 < argc && text_u64(argv[i + 1], names[k].value) == 0;
-		if (!known)
-			return -1;
-	}
-	return argc >= 2 ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
 	struct gen g = { .cores = 96,
@@ -210,9 +188,14 @@ int main(int argc, char **argv)
 			 .busy_core = UINT64_MAX,
 			 .segment_s = 60,
 			 .random = 88172645463325252 };
+	const struct gen_arg args[] = { { "--cores", &g.cores },
+					{ "--seconds", &g.seconds },
+					{ "--end", &g.end_s },
+					{ "--busy-core", &g.busy_core },
+					{ "--segment", &g.segment_s } };
 	struct err err = { 0 };
 
-	if (gen_parse(&g, argc, argv) < 0) {
+	if (!gen_args_parse(argc, argv, args, ARRAY_LEN(args))) {
 		fprintf(stderr, "usage: gen-store DIR [--cores N] [--seconds N] [--end EPOCH_S] "
 				"[--busy-core N] [--segment S]\n");
 		return 2;

@@ -123,6 +123,9 @@ TEST(permissions_and_planted_things)
 	CHECK_EQ(store_writer_open(other, NULL, NULL, &w, &err), -EPERM);
 	CHECK_EQ(stat(other, &st), 0);
 	CHECK_EQ(st.st_mode & 0777, 0755);
+	/* an option that a script mistook for a directory */
+	CHECK_EQ(store_writer_open("--help", NULL, NULL, &w, &err), -EINVAL);
+	CHECK(access("--help", F_OK) < 0);
 }
 
 TEST(retention_by_bytes_and_pins)
