@@ -29,6 +29,7 @@ static const struct lab_scenario *const table[] = {
 	&lab_crash_loop,
 	&lab_container_loop,
 	&lab_net_reset,
+	&lab_log_flood,
 	&lab_all_busy,
 	&lab_quota,
 	&lab_reclaim,

@@ -1,9 +1,6 @@
 /* A network driver's reset that did not happen, told by lines in the kernel log, while a pinned
  * process really holds the core that the queue's interrupt is on: everything from the log line to
- * the core and the task can be seen at work on a host whose network is fine.
- *
- * The lines are written as userspace must write them: facility "user" (the kernel lets nobody claim
- * its own), with the lab's mark in front, so that nothing ever takes them for the kernel's word. */
+ * the core and the task can be seen at work on a host whose network is fine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +11,7 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "episode.h"
+#include "lab_kmsg.h"
 #include "lab_scenarios.h"
 #include "net_counters.h"
 #include "text.h"
@@ -26,7 +23,6 @@ enum {
 	/* the core is held for so long before the lines come: longer than the watchdog's 5 s */
 	RESET_LEAD_S = 7,
 	RESET_TAIL_S = 2,
-	/* the kernel drops more than 10 lines in 5 s of one open file, in silence */
 	RESET_LINE_GAP_MS = 600,
 };
 
@@ -93,20 +89,15 @@ static int reset_hold(struct lab_run *run, void *arg)
 	return 0;
 }
 
-/* One write per open: the kernel counts lines per open file. */
+/* Some time apart, as a driver writes them. */
 static int reset_say_line(const char *line, struct err *err)
 {
-	char record[400];
-	int n = snprintf(record, sizeof(record), "<12>" EPISODE_LAB_MARK "%s\n", line);
-	AUTO_CLOSE int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return err_path(err, -errno, "/dev/kmsg");
-	if (write(fd, record, (size_t)n) != n)
-		return err_path(err, -errno, "/dev/kmsg");
+	int r = lab_kmsg_line(LAB_KMSG_WARNING, line, err);
 	struct timespec gap = { .tv_nsec = RESET_LINE_GAP_MS * (long)NS_PER_MS };
-	nanosleep(&gap, NULL);
-	return 0;
+
+	if (r == 0)
+		nanosleep(&gap, NULL);
+	return r;
 }
 
 static int reset_inject(const struct reset_place *place, struct err *err)

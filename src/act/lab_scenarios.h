@@ -12,6 +12,7 @@ extern const struct lab_scenario lab_quota;
 extern const struct lab_scenario lab_reclaim;
 extern const struct lab_scenario lab_softirq;
 extern const struct lab_scenario lab_net_reset;
+extern const struct lab_scenario lab_log_flood;
 extern const struct lab_scenario lab_pinterest;
 extern const struct lab_scenario lab_two_culprits;
 extern const struct lab_scenario lab_inner_supervisor;

@@ -153,6 +153,7 @@ struct facts {
 	bool soft_by_ksoftirqd;
 	double kubepods_weight_ratio; /* kubepods / system.slice */
 	double log_lines_per_s;
+	bool log_injected; /* most of those lines bear the lab's mark */
 	bool serial_console;
 	bool rt_throttled; /* the kernel said so */
 

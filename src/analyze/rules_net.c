@@ -103,15 +103,23 @@ void judge_log_flood(const struct facts *facts, const struct thresholds *t, stru
 {
 	if (facts->log_lines_per_s < t->log_lines_per_s)
 		return;
-	struct finding *f = findings_add(all, "log-flood", PROOF_COUNTER, ROLE_CAUSE);
+	struct finding *f = findings_add(
+		all, "log-flood", facts->log_injected ? PROOF_CLAIMED : PROOF_COUNTER, ROLE_CAUSE);
 	if (!f)
 		return;
 	f->from_ns = facts->from_ns;
 	f->to_ns = facts->to_ns;
 	f->weight = facts->serial_console ? 0.6 : 0.2;
+	f->injected = facts->log_injected;
 	f->title = findings_text(
-		all, "%.0f kernel lines a second%s", facts->log_lines_per_s,
-		facts->serial_console ? ", and a serial console that every line waits for" : "");
+		all, "%.0f lines a second in the kernel's log%s%s", facts->log_lines_per_s,
+		facts->serial_console ? ", and a serial console is attached, which holds the core "
+					"for every line it prints"
+				      : "",
+		facts->log_injected ? " (injected by the lab)" : "");
 	finding_evidence(all, f, "lines", findings_text(all, "%.0f", facts->log_lines_per_s), "1/s",
 			 "/dev/kmsg sequence numbers", facts->to_ns);
+	if (facts->log_injected)
+		finding_evidence(all, f, "written by", "the lab", NULL,
+				 "dmesg: the lines begin with zscope-lab:", facts->to_ns);
 }

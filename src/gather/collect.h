@@ -57,6 +57,8 @@ int collect_census_of(const struct census_summary *s, struct collected *c);
 int collect_event(struct collected *c, const struct rec_event *e);
 /* proof NULL = nothing around it was recorded. */
 int collect_reset(struct collected *c, const struct rec_event *e, const struct queue_proof *proof);
+/* One record of the kernel's log, as read: does it bear the lab's mark? */
+bool collect_line_is_lab(const char *raw, size_t len);
 void collect_consoles(const struct root *root, struct facts *f);
 void collect_weight_of(const struct root *root, struct facts *f);
 

@@ -22,7 +22,7 @@ struct captured_log {
 	struct collected *c;
 	struct episodes *episodes;
 	uint64_t real_ns, mono_ns; /* of the capture */
-	uint64_t lines;            /* of the last minute */
+	uint64_t lines, marked;    /* of the last minute; marked: the lab's */
 	int failed;
 };
 
@@ -69,7 +69,10 @@ static void captured_count(struct captured_log *log, const char *text)
 		bool whole = true;
 		for (unsigned i = 0; i < 3 && whole; i++)
 			whole = text_take_u64(&p, &n[i]) == 0 && (i == 2 || *p++ == ',');
-		log->lines += whole && n[2] * 1000 + captured_rate_ns >= log->mono_ns;
+		if (!whole || n[2] * 1000 + captured_rate_ns < log->mono_ns)
+			continue;
+		log->lines++;
+		log->marked += collect_line_is_lab(line, text_line_len(line));
 	}
 }
 
@@ -93,6 +96,7 @@ static int captured_kmsg(const struct root *root, const struct tick *clock, stru
 		episodes_flush(log.episodes);
 		captured_count(&log, buf_str(&text));
 		c->facts.log_lines_per_s = (double)log.lines / ((double)captured_rate_ns / 1e9);
+		c->facts.log_injected = log.marked * 2 > log.lines;
 		c->facts.have |= FACT_KMSG;
 		if (!c->facts.resets.len)
 			c->facts.have |= FACT_NET; /* there is no queue to ask about */

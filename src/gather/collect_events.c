@@ -5,6 +5,7 @@
 
 #include "auto.h"
 #include "collect.h"
+#include "episode.h"
 #include "events_proof.h"
 #include "kmsg_batch.h"
 #include "text.h"
@@ -144,18 +145,36 @@ static int prove_reset(const struct collect_window *w, struct collected *c,
  */
 struct log_rate {
 	uint64_t from_ns, to_ns;
-	uint64_t bin, lines; /* of the stretch that is being counted */
-	uint64_t most;
+	uint64_t bin, lines, marked; /* of the stretch that is being counted; marked: the lab's */
+	uint64_t most, most_marked;
 };
 
-static void log_rate_add(struct log_rate *l, uint64_t real_ns, uint64_t lines)
+static void log_rate_add(struct log_rate *l, uint64_t real_ns, uint64_t lines, bool marked)
 {
 	if (real_ns < l->from_ns || real_ns >= l->to_ns)
 		return;
 	uint64_t bin = (real_ns - l->from_ns) / collect_log_bin_ns;
-	l->lines = bin == l->bin ? l->lines + lines : lines;
+	if (bin != l->bin)
+		l->lines = l->marked = 0;
 	l->bin = bin;
-	l->most = MAX_OF(l->most, l->lines);
+	l->lines += lines;
+	l->marked += marked ? lines : 0;
+	if (l->lines >= l->most) {
+		l->most = l->lines;
+		l->most_marked = l->marked;
+	}
+}
+
+/* "12,seq,usec,-;text": the facility is all but the three lowest bits of the first number. */
+bool collect_line_is_lab(const char *raw, size_t len)
+{
+	const char *text = memchr(raw, ';', len), *p = raw;
+	uint64_t priority;
+
+	if (!text || text_take_u64(&p, &priority) < 0)
+		return false;
+	text++;
+	return episode_lab_line((unsigned)(priority >> 3), text, len - (size_t)(text - raw));
 }
 
 static void log_rate_batch(struct log_rate *l, struct kmsg_batch *batch)
@@ -165,7 +184,7 @@ static void log_rate_batch(struct log_rate *l, struct kmsg_batch *batch)
 	size_t len;
 
 	while (kmsg_batch_next(batch, &real_ns, &raw, &len) > 0)
-		log_rate_add(l, real_ns, 1);
+		log_rate_add(l, real_ns, 1, collect_line_is_lab(raw, len));
 }
 
 /* Was the kernel's log recorded at all, and how fast did it grow at its worst? */
@@ -185,7 +204,7 @@ static void collect_log_rate(const struct collect_window *w, struct collected *c
 			continue;
 		/* a flood that outruns the reader leaves a gap in the numbers */
 		if (any && batch.lost > lost)
-			log_rate_add(&rate, frame.time_ns, batch.lost - lost);
+			log_rate_add(&rate, frame.time_ns, batch.lost - lost, false);
 		lost = batch.lost;
 		any = true;
 		log_rate_batch(&rate, &batch);
@@ -193,6 +212,7 @@ static void collect_log_rate(const struct collect_window *w, struct collected *c
 	if (!any || rate.to_ns <= rate.from_ns)
 		return;
 	c->facts.have |= FACT_KMSG;
+	c->facts.log_injected = rate.most_marked * 2 > rate.most;
 	c->facts.log_lines_per_s =
 		(double)rate.most /
 		((double)MIN_OF(collect_log_bin_ns, rate.to_ns - rate.from_ns) / 1e9);

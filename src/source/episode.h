@@ -15,6 +15,8 @@
 
 /* Lines that the lab injects begin with this; it is taken off before they are matched. */
 #define EPISODE_LAB_MARK "zscope-lab: "
+/* Such a line, as userspace must write it: never with the kernel's own facility. */
+bool episode_lab_line(unsigned facility, const char *text, size_t len);
 
 enum episode_clock {
 	EPISODE_NO_TIME,

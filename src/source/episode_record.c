@@ -2,10 +2,16 @@
 
 #include "episode.h"
 
+static const size_t mark = sizeof(EPISODE_LAB_MARK) - 1;
+
+bool episode_lab_line(unsigned facility, const char *text, size_t len)
+{
+	return facility && len > mark && memcmp(text, EPISODE_LAB_MARK, mark) == 0;
+}
+
 bool episodes_record(struct episodes *e, struct pattern_set *patterns,
 		     const struct kmsg_record *record)
 {
-	static const size_t mark = sizeof(EPISODE_LAB_MARK) - 1;
 	struct pattern_hit hit;
 	struct episode_line line = {
 		.hit = &hit,
@@ -18,7 +24,7 @@ bool episodes_record(struct episodes *e, struct pattern_set *patterns,
 		.tag = record->seq,
 	};
 
-	if (record->facility && line.len > mark && memcmp(line.text, EPISODE_LAB_MARK, mark) == 0) {
+	if (episode_lab_line(record->facility, line.text, line.len)) {
 		line.text += mark;
 		line.len -= mark;
 		line.injected = true;

@@ -84,6 +84,23 @@ pinterest)
 	jq -e '[.findings[] | select(.finding == "memcg-walk-cost") | .place.process == "lab-reader"] | any' "$tmp/why.json" >/dev/null ||
 		fail "the wrong process pays"
 	;;
+log-flood) # the lab's own lines: named, and labelled as what they are
+	for _ in 1 2 3; do # on a machine with other work the writer may get too little of a core
+		stage log-flood --for 30s
+		ask 11s
+		"$zscope" lab clean "$lab" >/dev/null || fail "lab clean"
+		has log-flood && break
+	done
+	has log-flood || fail "no log-flood"
+	jq -e '[.findings[] | select(.finding == "log-flood") | .injected == true and (.title | test("injected by the lab")) and .proof == "claimed"] | all' "$tmp/why.json" >/dev/null ||
+		fail "the flood is not labelled as injected"
+	jq -e '.verdict.id != "log-flood" or .verdict.confidence <= 0.5' "$tmp/why.json" >/dev/null || fail "too sure of an injected flood"
+	# the kernel's own log stays trusted: not one of the lines is taken for the kernel's
+	dd if=/dev/kmsg iflag=nonblock bs=8192 of="$tmp/ring" 2>/dev/null
+	grep -qE '^15,[0-9]+,.*;zscope-lab: flood' "$tmp/ring" || fail "the lines are not in the kernel's log"
+	grep -qE '^[0-7],[0-9]+,.*;zscope-lab: flood' "$tmp/ring" && fail "a line claims to be the kernel's"
+	stage log-flood --for 5s --count 10 # for the last checks below
+	;;
 rt-hog)
 	stage busy-core --mode rt --for 60s
 	for _ in 1 2 3 4; do # where the kernel throttles real-time tasks, the core is full only when others want it too

@@ -217,6 +217,12 @@ static void flood(struct facts *f)
 	f->log_lines_per_s = 500;
 }
 
+static void flood_of_the_lab(struct facts *f)
+{
+	flood(f);
+	f->log_injected = true;
+}
+
 static void chatter(struct facts *f)
 {
 	f->log_lines_per_s = 100;
@@ -344,6 +350,25 @@ TEST(each_rule_fires_and_is_silent)
 		CHECK_EQ(count_of(&f, rule->id, &unknown), 0);
 		CHECK(!unknown);
 	}
+}
+
+TEST(a_flood_of_the_lab_is_labelled_and_only_claimed)
+{
+	AUTO_FACTS struct facts f = { 0 };
+	AUTO_FINDINGS struct findings all = { 0 };
+	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
+
+	empty(&f);
+	flood_of_the_lab(&f);
+	rules_judge(&f, &thresholds_default, &all, &unknown);
+	CHECK_EQ(all.list.len, 1);
+	CHECK(all.list.items[0].injected);
+	CHECK_EQ(all.list.items[0].proof, PROOF_CLAIMED);
+	CHECK(strstr(all.list.items[0].title, "(injected by the lab)") != NULL);
+	f.log_injected = false;
+	rules_judge(&f, &thresholds_default, &all, &unknown);
+	CHECK(!all.list.items[1].injected);
+	CHECK_EQ(all.list.items[1].proof, PROOF_COUNTER);
 }
 
 TEST(each_rule_has_its_cases)
