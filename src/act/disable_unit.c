@@ -65,17 +65,27 @@ static bool disable_runs(const struct manager_unit *state)
 	return strcmp(state->active, "inactive") != 0 && strcmp(state->active, "failed") != 0;
 }
 
-/* was: before anything was changed. A looping unit whose file was just masked fails by itself. */
+/* was: before anything was changed. The manager still knows the unit as it was loaded, so that it
+ * stops in its own way (ExecStop=, TimeoutStopSec=, RuntimeDirectory=): only then is it told of the
+ * changed files. Whatever started it meanwhile, by a socket or a timer, is stopped again. */
 static int disable_stop(const struct disable *d, const struct manager_unit *was,
 			uint64_t timeout_ns, struct err *err)
 {
+	struct manager_unit now = { 0 };
+	int r = 0;
+
 	if (disable_runs(was)) {
-		int r = manager_stop(d->manager, d->unit, timeout_ns, err);
+		r = manager_stop(d->manager, d->unit, timeout_ns, err);
 		if (r < 0)
 			return r;
 		disable_tell(d, "stopped", d->unit);
 	}
-	return disable_drain(d, was->control_group, timeout_ns, err);
+	r = manager_reload(d->manager, err);
+	if (r == 0)
+		r = manager_unit_get(d->manager, d->unit, &now, err);
+	if (r == 0 && disable_runs(&now))
+		r = manager_stop(d->manager, d->unit, timeout_ns, err);
+	return r < 0 ? r : disable_drain(d, was->control_group, timeout_ns, err);
 }
 
 static int disable_mask(const struct disable *d, struct err *err)
@@ -151,16 +161,13 @@ int disable_unit(struct undo *u, struct manager *m, const struct root *root, con
 		r = undo_note(u, err, "stop", unit, was.active);
 	if (r < 0)
 		return r;
-	/* The file first: a unit that loops would be started again between the stop and the mask.
-	 */
+	/* The file first: whatever is killed from here on, a reload or a boot finds it masked. */
 	if (how == DISABLE_DROPIN)
 		r = disable_dropin(&d, err);
 	else
 		r = disable_mask(&d, err);
 	if (r == 0 && how == DISABLE_PRESET)
 		r = disable_preset(&d, err);
-	if (r == 0 && m)
-		r = manager_reload(m, err);
 	if (r == 0 && m)
 		r = disable_stop(&d, &was, drain_timeout_ns, err);
 	return r;
