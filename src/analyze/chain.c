@@ -84,16 +84,27 @@ static size_t reach_end(const struct findings *all, const struct reach *r, size_
 	return best;
 }
 
-static bool chains_search_incomplete(const struct facts *facts, const char *rule)
+/* A unit that ended by itself was not killed, whatever the log would say. */
+static bool chains_ruled_out(const struct facts *facts, const struct finding *f, const char *cause)
+{
+	if (strcmp(cause, "oom-kill") != 0 || !f->place.unit)
+		return false;
+	vec_foreach (&facts->units, u)
+		if (strcmp(u->unit, f->place.unit) == 0)
+			return u->result && strncmp(u->result, "exit code ", 10) == 0;
+	return false;
+}
+
+static bool chains_search_incomplete(const struct facts *facts, const struct finding *f)
 {
 	size_t n;
 	const struct mechanism *m = mechanisms_all(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(m[i].effect, rule) != 0)
+		if (strcmp(m[i].effect, f->rule) != 0)
 			continue;
 		const struct rule *cause = rules_find(m[i].cause);
-		if (cause && cause->needs & ~facts->have)
+		if (cause && cause->needs & ~facts->have && !chains_ruled_out(facts, f, m[i].cause))
 			return true;
 	}
 	return false;
@@ -136,7 +147,7 @@ static double explanation_confidence(const struct facts *facts, const struct fin
 	sure *= 1 - rest;
 	if (root->role != ROLE_CAUSE)
 		sure = MIN_OF(sure, confidence_symptom);
-	e->search_incomplete = chains_search_incomplete(facts, root->rule);
+	e->search_incomplete = chains_search_incomplete(facts, root);
 	return e->search_incomplete ? MIN_OF(sure, confidence_incomplete) : sure;
 }
 

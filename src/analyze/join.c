@@ -106,21 +106,43 @@ static bool owner_is(const struct facts *facts, const struct fact_owner *o, cons
 	       same_text(o->owner, churned) == HOLDS_YES || owner_names(o, p->cgroup);
 }
 
+/* Directories, of which one may be seen from inside a cgroup namespace, where paths lose their
+ * beginning: then nothing is proved, and nothing contradicts. */
+static enum holds same_directory(const char *a, const char *b)
+{
+	enum holds same = same_text(a, b);
+
+	if (same != HOLDS_NOT)
+		return same;
+	size_t n = strlen(a), m = strlen(b);
+	const char *longer = n > m ? a : b, *shorter = n > m ? b : a;
+	size_t more = n > m ? n - m : m - n;
+	bool ends = *shorter == '/' && shorter[1] && strcmp(longer + more, shorter) == 0;
+	return ends ? HOLDS_UNKNOWN : HOLDS_NOT;
+}
+
 /* Do the cause's unit, container or directory own a good part of the zombies? */
-static enum holds place_owner(const struct facts *facts, const struct place *cause,
+static enum holds place_owner(const struct facts *facts, const struct finding *maker,
 			      const struct finding *effect)
 {
+	struct place of_container = maker->place;
+	const struct place *cause = &maker->place;
 	uint64_t owned = 0;
 
 	if (strcmp(effect->rule, "memcg-zombies") != 0) { /* churn: the directories must meet */
 		enum holds unit = same_text(cause->unit, effect->place.unit);
 		if (unit == HOLDS_YES)
 			return unit;
-		enum holds directory = same_text(cause->cgroup, effect->place.cgroup);
+		enum holds directory = same_directory(cause->cgroup, effect->place.cgroup);
 		return directory == HOLDS_YES ? directory : unit == HOLDS_NOT ? unit : directory;
 	}
 	if (!(facts->have & FACT_CENSUS) || !facts->owners.len)
 		return HOLDS_UNKNOWN;
+	/* what its maker left in cgroups of its own is not the container's */
+	if (strcmp(maker->rule, "container-churn") == 0 && (cause->container || cause->cgroup)) {
+		of_container.unit = NULL;
+		cause = &of_container;
+	}
 	vec_foreach (&facts->owners, o)
 		if (owner_is(facts, o, cause))
 			owned += o->count;
@@ -142,7 +164,7 @@ static enum holds place_holds(const struct facts *facts, enum place_kind kind,
 			return HOLDS_NOT;
 		return same_text(a->unit, b->unit);
 	case PLACE_OWNER:
-		return place_owner(facts, a, effect);
+		return place_owner(facts, cause, effect);
 	case PLACE_CPU:
 		return cpu;
 	case PLACE_PROCESS: {

@@ -295,6 +295,65 @@ TEST(anothers_containers_are_not_the_units)
 	CHECK_STR(d.culprit_name, "ecs.service");
 }
 
+/* Seen from inside a cgroup namespace, the engine's directory lacks its beginning; that neither
+ * proves nor contradicts. Another directory contradicts. */
+TEST(a_namespace_does_not_cut_the_chain)
+{
+	static const struct {
+		const char *churned;
+		bool joined;
+	} cases[] = { { "/docker", true }, { "/machine/docker", true }, { "/docker2", false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		AUTO_FACTS struct facts f = sick_host();
+		AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+		bool joined = false;
+
+		f.churn.items[0].unit = NULL;
+		f.churn.items[0].parent = cases[i].churned;
+		CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+		vec_foreach (&d.chains.joins, j)
+			joined |=
+				strcmp(d.findings.list.items[j->cause].rule, "container-churn") ==
+					0 &&
+				strcmp(d.findings.list.items[j->effect].rule, "cgroup-churn") == 0;
+		CHECK_EQ(joined, cases[i].joined);
+	}
+}
+
+/* Its maker's own zombies are not the container's: the chain goes from the unit to them. */
+TEST(a_container_does_not_explain_its_makers_zombies)
+{
+	AUTO_FACTS struct facts f = sick_host();
+	AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+
+	f.owners.items[0] = (struct fact_owner){
+		.owner = "ecs.service", .kind = "unit", .unit = "ecs.service", .count = 68000
+	};
+	f.churn.len = 0;
+	CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+	CHECK_STR(d.culprit_name, "ecs.service");
+	CHECK_STR(rule_at(&d, 1), "unit-crash-loop");
+	CHECK_STR(rule_at(&d, 2), "memcg-zombies");
+}
+
+/* Without the kernel's log nobody knows of OOM kills; but a unit that ended with an exit code was
+ * not killed. */
+TEST(an_exit_code_rules_out_a_kill)
+{
+	for (unsigned killed = 0; killed < 2; killed++) {
+		AUTO_FACTS struct facts f = sick_host();
+		AUTO_DIAGNOSIS struct diagnosis d = { 0 };
+
+		f.have &= ~(uint32_t)FACT_KMSG;
+		f.units.items[0].fits = -1;
+		f.units.items[0].result = killed ? "signal 9" : "exit code 5";
+		CHECK_EQ(diagnosis_make(&f, NULL, &d, NULL), 0);
+		CHECK_STR(d.culprit_name, "ecs.service");
+		CHECK(killed ? d.confidence <= 0.5 : d.confidence > 0.8);
+	}
+}
+
 TEST(removing_one_source_keeps_the_culprit_or_says_less)
 {
 	static const uint32_t removed[] = { FACT_PROFILE,    FACT_CENSUS, FACT_CHURN,
