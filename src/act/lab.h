@@ -64,7 +64,7 @@ int lab_start(const char *name, const struct lab_options *options,
 	      struct err *err);
 
 struct lab_cleaned {
-	unsigned runs, processes, cgroups, files, mounts;
+	unsigned runs, processes, units, cgroups, files, mounts;
 	unsigned left; /* things that could not be removed; the first is named in err */
 };
 /* Remove the traces of one run (or of all, id NULL), running ones included. Never touches what no

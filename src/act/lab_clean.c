@@ -18,6 +18,7 @@
 #include "lab.h"
 #include "lab_docker.h"
 #include "lab_state.h"
+#include "lab_unit.h"
 #include "text.h"
 #include "timefmt.h"
 #include "vec.h"
@@ -178,6 +179,12 @@ static void clean_line(const struct lab_trace_line *line, enum lab_trace pass,
 		if (lab_docker_remove(line->value, line->trace == LAB_TRACE_IMAGE, err) < 0)
 			ret->left++;
 		break;
+	case LAB_TRACE_UNIT:
+		if (lab_unit_remove(line->value, err) < 0)
+			ret->left++;
+		else
+			ret->units++;
+		break;
 	case LAB_TRACE_END:
 		break;
 	}
@@ -204,10 +211,11 @@ static int read_journal(const char *state_dir, struct traces *ret, struct err *e
 
 static void clean_run(const char *state_dir, struct lab_cleaned *ret, struct err *err)
 {
-	static const enum lab_trace order[] = { LAB_TRACE_PID,   LAB_TRACE_CONTAINER,
-						LAB_TRACE_IMAGE, LAB_TRACE_MOUNT,
-						LAB_TRACE_FILE,  LAB_TRACE_DIR,
-						LAB_TRACE_CGROUP };
+	/* units before containers: one of them may make the next container */
+	static const enum lab_trace order[] = {
+		LAB_TRACE_PID,   LAB_TRACE_UNIT, LAB_TRACE_CONTAINER, LAB_TRACE_IMAGE,
+		LAB_TRACE_MOUNT, LAB_TRACE_FILE, LAB_TRACE_DIR,       LAB_TRACE_CGROUP,
+	};
 	AUTO(traces_free) struct traces traces = { 0 };
 	unsigned left = ret->left;
 

@@ -33,10 +33,7 @@ static int crash_run_unit(struct lab_run *run, struct err *err)
 		return r;
 	lab_say(run, "%s dies and is restarted every %llu ms", unit,
 		(unsigned long long)(run->options.interval_ns / NS_PER_MS));
-	if (run->options.keep)
-		return 0;
 	lab_unit_wait(run);
-	lab_unit_stop(unit);
 	return 0;
 }
 

@@ -56,12 +56,9 @@ static int two_units(struct lab_run *run, struct err *err)
 			 run->scratch_dir, parts[i]);
 		r = start_unit(run, names[i], leave, err);
 	}
-	if (r < 0 || run->options.keep)
-		return r;
-	lab_unit_wait(run);
-	lab_unit_stop(names[0]);
-	lab_unit_stop(names[1]);
-	return 0;
+	if (r == 0)
+		lab_unit_wait(run);
+	return r;
 }
 
 static int two_run(struct lab_run *run, struct err *err)
@@ -94,11 +91,9 @@ static int quiet_run(struct lab_run *run, struct err *err)
 	int r = lab_make_scratch(run, err);
 	if (r == 0)
 		r = start_unit(run, name, "", err);
-	if (r < 0 || run->options.keep)
-		return r;
-	lab_unit_wait(run);
-	lab_unit_stop(name);
-	return 0;
+	if (r == 0)
+		lab_unit_wait(run);
+	return r;
 }
 
 const struct lab_scenario lab_two_culprits = {

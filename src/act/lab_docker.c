@@ -58,17 +58,22 @@ static int lab_docker_journal(struct lab_run *run, const char *socket, enum lab_
 	return lab_journal_add(run->journal, trace, value, err);
 }
 
+int lab_docker_note(struct lab_run *run, const char *socket, struct err *err)
+{
+	int r = lab_docker_journal(run, socket, LAB_TRACE_IMAGE, err);
+
+	/* one name for all containers of the run: it stands in the journal before the first */
+	return r < 0 ? r : lab_docker_journal(run, socket, LAB_TRACE_CONTAINER, err);
+}
+
 int lab_docker_image(struct lab_run *run, const char *socket, struct err *err)
 {
 	/* the end of a tar archive: an image without files */
 	static char end[1024];
 	const struct buf empty = { .data = end, .len = sizeof(end) };
 	char target[160];
-	int r = lab_docker_journal(run, socket, LAB_TRACE_IMAGE, err);
+	int r = lab_docker_note(run, socket, err);
 
-	/* one name for all containers of the run: it stands in the journal before the first */
-	if (r == 0)
-		r = lab_docker_journal(run, socket, LAB_TRACE_CONTAINER, err);
 	snprintf(target, sizeof(target), "/images/create?fromSrc=-&repo=zscope-lab-%s", run->id);
 	return r < 0 ? r
 		     : lab_docker_ask(socket, "POST", target, "application/x-tar", &empty, 0, err);

@@ -10,7 +10,9 @@
 
 /* Where dockerd listens: DOCKER_HOST=unix://..., else the usual place. False: nowhere. */
 bool lab_docker_socket(char ret[108]);
-/* The empty image; named like the run. */
+/* Journals image and containers of the run, before either is made. */
+int lab_docker_note(struct lab_run *run, const char *socket, struct err *err);
+/* The empty image; named like the run, and noted. */
 int lab_docker_image(struct lab_run *run, const char *socket, struct err *err);
 /* Removes the last container of the run, makes and starts a new one that writes a file into the
  * scratch directory and exits with 1, and waits for its end. */

@@ -2,7 +2,7 @@
  * agent: nothing restarts, every turn leaves a memory cgroup. A real unit and real containers where
  * systemd is pid 1 and docker answers; else containers' cgroups only, made by a supervising
  * process, and the lab says so. The unit ends by itself when its script is removed, and takes its
- * container and image with it. */
+ * container and image with it; `lab clean` does not rely on that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 
 #include "auto.h"
 #include "buf.h"
+#include "lab_docker.h"
 #include "lab_loop.h"
 #include "lab_scenarios.h"
 #include "lab_unit.h"
@@ -21,6 +22,7 @@
 
 #define INNER_DOCKER  "/usr/bin/docker"
 #define INNER_BUSYBOX "/bin/busybox"
+#define INNER_SOCKET  "/run/docker.sock"
 
 static void inner_name(char *ret, size_t size, uint64_t i)
 {
@@ -63,6 +65,8 @@ static int inner_unit(struct lab_run *run, struct err *err)
 	char path[200], name[96], service[400];
 
 	int r = lab_make_scratch(run, err);
+	if (r == 0)
+		r = lab_docker_note(run, INNER_SOCKET, err);
 	if (r < 0)
 		return r;
 	inner_script(run, &script);
@@ -73,24 +77,20 @@ static int inner_unit(struct lab_run *run, struct err *err)
 			return err_path(err, errno ? -errno : -EIO, path);
 	}
 	snprintf(name, sizeof(name), "zscope-lab-%s.service", run->id);
-	snprintf(service, sizeof(service), "ExecStart=/bin/sh %s\nTimeoutStopSec=10\n", path);
+	snprintf(service, sizeof(service), "ExecStart=/bin/sh %s\n", path);
 	r = lab_unit_start(run, name, service, err);
 	if (r < 0)
 		return r;
 	lab_say(run, "%s stays active and recreates the container zscope-lab-%s, a real one", name,
 		run->id);
-	if (run->options.keep)
-		return 0;
 	lab_unit_wait(run);
-	(void)unlink(path); /* ends its loop, which then removes container and image */
-	lab_unit_stop(name);
 	return 0;
 }
 
 static bool inner_has_docker(const struct lab_run *run)
 {
 	return lab_unit_wanted(run) && access(INNER_DOCKER, X_OK) == 0 &&
-	       access(INNER_BUSYBOX, X_OK) == 0 && access("/run/docker.sock", W_OK) == 0;
+	       access(INNER_BUSYBOX, X_OK) == 0 && access(INNER_SOCKET, W_OK) == 0;
 }
 
 static int inner_run(struct lab_run *run, struct err *err)
@@ -102,7 +102,7 @@ static int inner_run(struct lab_run *run, struct err *err)
 	if (strcmp(run->options.mode, "unit") == 0)
 		return err_set(err, -ENOENT,
 			       "needs systemd as pid 1, " INNER_DOCKER ", a static " INNER_BUSYBOX
-			       " and /run/docker.sock");
+			       " and " INNER_SOCKET);
 	lab_say(run, "no systemd with docker here: cgroups as of containers, but no containers");
 	return lab_loop_run(run, &loop, err);
 }

@@ -17,7 +17,7 @@ static const char *const trace_names[LAB_TRACE_END] = {
 	[LAB_TRACE_PID] = "pid",     [LAB_TRACE_CGROUP] = "cgroup",
 	[LAB_TRACE_DIR] = "dir",     [LAB_TRACE_FILE] = "file",
 	[LAB_TRACE_MOUNT] = "mount", [LAB_TRACE_CONTAINER] = "container",
-	[LAB_TRACE_IMAGE] = "image",
+	[LAB_TRACE_IMAGE] = "image", [LAB_TRACE_UNIT] = "unit",
 };
 
 const char *lab_trace_name(enum lab_trace trace)
@@ -41,6 +41,17 @@ bool lab_journal_is_ours(const char *path)
 		p += n;
 	}
 	return ours;
+}
+
+bool lab_journal_is_our_unit(const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
+	bool slice = text_ends(name, ".slice");
+
+	return (slice || text_ends(name, ".service") || text_ends(name, ".scope")) &&
+	       text_starts(name, slice ? "zscope_lab_" : LAB_NAME_PREFIX) &&
+	       strspn(name, plain) == strlen(name);
 }
 
 static int parse_pid(struct lab_trace_line *line)
@@ -74,6 +85,9 @@ int lab_journal_parse_line(const char *text, size_t len, struct lab_trace_line *
 	memcpy(line.value, blank + 1, len - key - 1);
 	if (line.trace == LAB_TRACE_PID) {
 		if (parse_pid(&line) < 0)
+			return -EBADMSG;
+	} else if (line.trace == LAB_TRACE_UNIT) {
+		if (!lab_journal_is_our_unit(line.value))
 			return -EBADMSG;
 	} else if (!lab_journal_is_ours(line.value)) {
 		return -EBADMSG;

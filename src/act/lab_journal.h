@@ -15,6 +15,7 @@ enum lab_trace {
 	LAB_TRACE_MOUNT,     /* a mount point */
 	LAB_TRACE_CONTAINER, /* "SOCKET/NAME": a container of the engine that listens there */
 	LAB_TRACE_IMAGE,     /* "SOCKET/NAME" */
+	LAB_TRACE_UNIT,      /* the name of a unit of systemd; stopped, and its files removed */
 	LAB_TRACE_END,
 };
 
@@ -38,3 +39,6 @@ int lab_journal_start_time(pid_t pid, uint64_t *ret);
 /* Only names that a lab run can have made are ever removed: the path is absolute, has no "..", and
  * one of its components starts with "zscope-lab-". */
 _Bool lab_journal_is_ours(const char *path);
+/* A unit that a lab run can have made: zscope-lab-*, or zscope_lab_* for a slice (a slice's dashes
+ * are slices above it), in plain characters. */
+_Bool lab_journal_is_our_unit(const char *name);

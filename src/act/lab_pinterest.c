@@ -1,9 +1,10 @@
-/* The whole incident, as real as this kernel allows. An agent crashes again and again; each crash
- * leaves two memory cgroups that something pins: one that the page cache of a file holds (a purge
- * frees it) and one that shared memory holds, which the agent's supervisor leaks (it goes when the
- * supervisor ends). A reader on the core of the NIC's interrupt pays for them: on 5.8 to 7.0 it
- * lives under a memory limit whose reclaim visits every zombie of its subtree; on v1 up to 5.7 it
- * reads memory.numa_stat, which walks all of them. */
+/* The whole incident, as real as this host allows. Where systemd is pid 1, the agent is a real unit
+ * (lab_incident_unit.c). Else it is a process in cgroups of the lab's own: an agent crashes again
+ * and again; each crash leaves two memory cgroups that something pins: one that the page cache of a
+ * file holds (a purge frees it) and one that shared memory holds, which the agent's supervisor
+ * leaks (it goes when the supervisor ends). A reader on the core of the NIC's interrupt pays for
+ * them: on 5.8 to 7.0 it lives under a memory limit whose reclaim visits every zombie of its
+ * subtree; on v1 up to 5.7 it reads memory.numa_stat, which walks all of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +24,9 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "lab_incident.h"
 #include "lab_scenarios.h"
+#include "lab_unit.h"
 #include "timefmt.h"
 
 enum {
@@ -37,15 +40,6 @@ enum {
 	PINTEREST_READERS = 4,
 	PINTEREST_SHARE_MS = 100,   /* of CPU time a second and thread, without zombies */
 	PINTEREST_READY_MS = 20000, /* for that first measure */
-};
-
-struct incident {
-	char agent[400];   /* cgroups of file-pinned zombies */
-	char limited[400]; /* the limited subtree: leaked ones and the reader */
-	char home[400];    /* where the supervisor lives */
-	char reader[440];
-	bool old_v1;  /* memory.numa_stat walks zombies */
-	int ready_fd; /* eventfd: the reader knows what its work costs without zombies */
 };
 
 static bool incident_old_v1(const struct lab_run *run)
@@ -210,12 +204,14 @@ static int reader_child(struct lab_run *run, void *arg)
 	CPU_SET(run->options.cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) < 0)
 		return -errno;
-	int r = lab_write(in->reader, "cgroup.procs", "0", NULL);
+	int r = in->units ? lab_unit_enter_scope(run, in->scope, in->slice, NULL)
+			  : lab_write(in->reader, "cgroup.procs", "0", NULL);
 	if (r < 0)
 		return r;
 	char path[500];
 	if (in->old_v1)
-		snprintf(path, sizeof(path), "%s/memory.numa_stat", run->cgroup_dir);
+		snprintf(path, sizeof(path), "%s/memory.numa_stat",
+			 in->units ? in->limited : run->cgroup_dir);
 	else
 		snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -227,11 +223,9 @@ static int reader_child(struct lab_run *run, void *arg)
 static int incident_dirs(struct lab_run *run, struct incident *in, struct err *err)
 {
 	bool v2 = run->offer.memory == CGROUP_MEMORY_V2;
-	char limit[32], path[200];
+	char limit[32];
 
 	int r = lab_make_cgroup_dir(run, err);
-	if (r == 0)
-		r = lab_make_scratch(run, err);
 	if (r < 0)
 		return r;
 	snprintf(in->agent, sizeof(in->agent), "%s/agent", run->cgroup_dir);
@@ -240,8 +234,7 @@ static int incident_dirs(struct lab_run *run, struct incident *in, struct err *e
 	snprintf(in->reader, sizeof(in->reader), "%s/reader", in->limited);
 	if (mkdir(in->agent, 0700) < 0 || mkdir(in->limited, 0700) < 0 || mkdir(in->home, 0700) < 0)
 		return err_path(err, -errno, run->cgroup_dir);
-	snprintf(limit, sizeof(limit), "%llu",
-		 (unsigned long long)run->options.count * PINTEREST_ZOMBIE_BYTES + PINTEREST_ROOM);
+	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)in->limit_bytes);
 	r = lab_write(in->limited, v2 ? "memory.max" : "memory.limit_in_bytes", limit, err);
 	if (r == 0 && v2)
 		r = lab_write(in->limited, "cgroup.subtree_control", "+memory", err);
@@ -249,23 +242,53 @@ static int incident_dirs(struct lab_run *run, struct incident *in, struct err *e
 		r = lab_write(in->agent, "cgroup.subtree_control", "+memory", err);
 	if (r == 0 && mkdir(in->reader, 0700) < 0)
 		return err_path(err, -errno, in->reader);
-	snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
-	if (r == 0 && !in->old_v1) {
-		r = reader_fill(path);
-		if (r < 0)
-			return err_path(err, r, path);
-	}
 	return r;
+}
+
+static int incident_prepare(struct lab_run *run, struct incident *in, struct err *err)
+{
+	char path[200];
+
+	in->limit_bytes = run->options.count * PINTEREST_ZOMBIE_BYTES + PINTEREST_ROOM;
+	int r = lab_make_scratch(run, err);
+	if (r == 0)
+		r = in->units ? incident_units_prepare(run, in, err) : incident_dirs(run, in, err);
+	if (r < 0 || in->old_v1)
+		return r;
+	snprintf(path, sizeof(path), "%s/data", run->scratch_dir);
+	r = reader_fill(path);
+	return r < 0 ? err_path(err, r, path) : 0;
+}
+
+/* The crash loop; *ret_agent is its process where it is one of the lab's own. */
+static int incident_start_agent(struct lab_run *run, struct incident *in, pid_t *ret_agent,
+				struct err *err)
+{
+	if (in->units)
+		return incident_units_start(run, in, err);
+	*ret_agent = lab_make_child(run, agent_child, in, err);
+	if (*ret_agent < 0)
+		return *ret_agent;
+	lab_say(run, "%s",
+		strcmp(run->options.mode, "process") == 0
+			? "as a process of the lab's own, as asked for: no unit, no containers"
+			: "pid 1 is not systemd: no unit can be made, a process stands for it");
+	lab_say(run,
+		"lab-agent (pid %d) crashes every %llu ms, two memory cgroups stay behind each "
+		"time",
+		*ret_agent, (unsigned long long)(run->options.interval_ns / NS_PER_MS));
+	return 0;
 }
 
 static int pinterest_run(struct lab_run *run, struct err *err)
 {
-	struct incident in = { .old_v1 = incident_old_v1(run) };
+	struct incident in = { .old_v1 = incident_old_v1(run), .units = lab_unit_wanted(run) };
+	pid_t agent = 0;
 
 	/* where the NIC's interrupt is, so that the reader starves it */
 	if (!run->options.cpu_set && lab_nic_core(run, &run->options.cpu) < 0)
 		run->options.cpu = (unsigned)sysconf(_SC_NPROCESSORS_ONLN) - 1;
-	int r = incident_dirs(run, &in, err);
+	int r = incident_prepare(run, &in, err);
 	if (r < 0)
 		return r;
 	AUTO_CLOSE int ready = in.ready_fd = eventfd(0, EFD_CLOEXEC);
@@ -275,27 +298,28 @@ static int pinterest_run(struct lab_run *run, struct err *err)
 	struct pollfd measured = { .fd = ready, .events = POLLIN };
 	if (poll(&measured, 1, PINTEREST_READY_MS) <= 0)
 		return err_set(err, -ETIMEDOUT, "the reader did not begin");
-	pid_t agent = lab_make_child(run, agent_child, &in, err);
-	if (agent < 0)
-		return agent;
-	lab_say(run,
-		"lab-agent (pid %d) crashes every %llu ms, two memory cgroups stay behind each "
-		"time",
-		agent, (unsigned long long)(run->options.interval_ns / NS_PER_MS));
-	lab_say(run, "lab-reader (pid %d) pays for them on core %u: %s", reader, run->options.cpu,
+	r = incident_start_agent(run, &in, &agent, err);
+	if (r < 0)
+		return r;
+	lab_say(run, "lab-reader (pid %d%s%s) pays for them on core %u: %s", reader,
+		in.units ? ", in " : "", in.units ? in.scope : "", run->options.cpu,
 		in.old_v1 ? "it reads memory.numa_stat, which walks them all"
 			  : "its reclaim under a memory limit visits them all");
 	if (run->options.keep)
 		return 0;
 	r = lab_wait_child(run, reader, err);
-	return r < 0 ? r : lab_wait_child(run, agent, err);
+	return r < 0 || !agent ? r : lab_wait_child(run, agent, err);
 }
 
 const struct lab_scenario lab_pinterest = {
 	.name = "pinterest",
 	.summary = "the whole incident: a crash loop leaves zombies, and a reader pays for them on "
 		   "one core",
-	.defaults = { .count = 6000, .length_ns = 60 * NS_PER_S, .interval_ns = 2 * NS_PER_MS },
+	.modes = "auto|unit|process",
+	.defaults = { .count = 6000,
+		      .length_ns = 60 * NS_PER_S,
+		      .interval_ns = 2 * NS_PER_MS,
+		      .mode = "auto" },
 	.most_count = 20000,
 	.most_ns = 600 * NS_PER_S,
 	.run = pinterest_run,

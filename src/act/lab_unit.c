@@ -4,17 +4,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "auto.h"
 #include "buf.h"
+#include "manager.h"
+#include "text.h"
 #include "timefmt.h"
 
-#define LAB_UNIT_DIR "/run/systemd/system"
-enum { LAB_UNIT_CALL_US = 10000000 };
+#define LAB_UNIT_DIR  "/run/systemd/system"
+#define LAB_UNIT_MASK "/etc/systemd/system"
+enum { LAB_UNIT_POLL_MS = 20 };
+static const uint64_t lab_unit_stop_ns = 30 * NS_PER_S;
+static const uint64_t lab_unit_enter_ns = 10 * NS_PER_S;
 
 bool lab_unit_wanted(const struct lab_run *run)
 {
@@ -22,68 +26,121 @@ bool lab_unit_wanted(const struct lab_run *run)
 	       (strcmp(run->options.mode, "auto") == 0 && sd_booted() > 0);
 }
 
-static int unit_call(sd_bus *bus, const char *method, const char *unit)
+static int unit_write(struct lab_run *run, const char *name, const struct buf *text,
+		      struct err *err)
 {
-	sd_bus_message *m = NULL;
-	int r = sd_bus_message_new_method_call(bus, &m, "org.freedesktop.systemd1",
-					       "/org/freedesktop/systemd1",
-					       "org.freedesktop.systemd1.Manager", method);
+	char path[200];
 
-	if (r >= 0 && unit)
-		r = sd_bus_message_append(m, "ss", unit, "replace");
-	if (r >= 0)
-		r = sd_bus_call(bus, m, LAB_UNIT_CALL_US, NULL, NULL);
-	sd_bus_message_unref(m);
-	return r;
-}
-
-static int unit_write(struct lab_run *run, const char *path, const char *service, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text,
-		 "[Unit]\nDescription=zscope lab\nConditionPathExists=%s\nStartLimitIntervalSec=0\n"
-		 "CollectMode=inactive-or-failed\n[Service]\nMemoryAccounting=yes\n%s",
-		 run->scratch_dir, service);
-	int r = lab_journal_add(run->journal, LAB_TRACE_FILE, path, err);
+	int r = lab_journal_add(run->journal, LAB_TRACE_UNIT, name, err);
 	if (r < 0)
 		return r;
+	snprintf(path, sizeof(path), LAB_UNIT_DIR "/%s", name);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len)
+	if (fd < 0 || write(fd, text->data, text->len) != (ssize_t)text->len)
 		return err_path(err, errno ? -errno : -EIO, path);
 	return 0;
 }
 
 int lab_unit_start(struct lab_run *run, const char *name, const char *service, struct err *err)
 {
-	char path[200];
-	sd_bus *bus = NULL;
+	AUTO_MANAGER struct manager *m = NULL;
+	AUTO_BUF struct buf text = { 0 };
 
-	snprintf(path, sizeof(path), LAB_UNIT_DIR "/%s", name);
-	int r = unit_write(run, path, service, err);
-	if (r < 0)
-		return r;
-	r = sd_bus_open_system(&bus);
-	if (r >= 0)
-		r = unit_call(bus, "Reload", NULL);
-	if (r >= 0)
-		r = unit_call(bus, "StartUnit", name);
-	sd_bus_unref(bus);
-	return r < 0 ? err_set(err, r, "systemd over D-Bus: %s", strerror(-r)) : 0;
+	buf_addf(&text,
+		 "[Unit]\nDescription=zscope lab\nConditionPathExists=%s\nStartLimitIntervalSec=0\n"
+		 "CollectMode=inactive-or-failed\n[Service]\nMemoryAccounting=yes\n"
+		 "TimeoutStopSec=10\n%s",
+		 run->scratch_dir, service);
+	int r = unit_write(run, name, &text, err);
+	if (r == 0)
+		r = manager_open(&m, err);
+	if (r == 0)
+		r = manager_reload(m, err);
+	return r < 0 ? r : manager_start(m, name, err);
 }
 
-void lab_unit_stop(const char *name)
+int lab_unit_make_slice(struct lab_run *run, const char *name, uint64_t limit_bytes,
+			struct err *err)
 {
-	char path[200];
-	sd_bus *bus = NULL;
+	AUTO_MANAGER struct manager *m = NULL;
+	AUTO_BUF struct buf text = { 0 };
 
-	snprintf(path, sizeof(path), LAB_UNIT_DIR "/%s", name);
-	if (sd_bus_open_system(&bus) >= 0) {
-		(void)unit_call(bus, "StopUnit", name);
-		(void)unlink(path);
-		(void)unit_call(bus, "Reload", NULL);
+	buf_addf(&text,
+		 "[Unit]\nDescription=zscope lab\n[Slice]\nMemoryAccounting=yes\nMemoryMax=%llu\n",
+		 (unsigned long long)limit_bytes);
+	int r = unit_write(run, name, &text, err);
+	if (r == 0)
+		r = manager_open(&m, err);
+	return r < 0 ? r : manager_reload(m, err);
+}
+
+static bool unit_holds_us(const char *scope)
+{
+	char text[4096];
+	AUTO_CLOSE int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	for (const char *line = text; line && *line; line = text_next_line(line)) {
+		char copy[600];
+		(void)text_copy_n(copy, sizeof(copy), line, text_line_len(line));
+		/* v1 has a line of its own for memory, v2 only the one of all controllers */
+		if ((strstr(copy, ":memory:") || text_starts(copy, "0::")) && strstr(copy, scope))
+			return true;
 	}
-	sd_bus_unref(bus);
+	return false;
+}
+
+int lab_unit_enter_scope(struct lab_run *run, const char *scope, const char *slice, struct err *err)
+{
+	struct timespec pause = { .tv_nsec = LAB_UNIT_POLL_MS * (long)NS_PER_MS };
+	uint64_t until = clock_mono_ns() + lab_unit_enter_ns;
+	AUTO_MANAGER struct manager *m = NULL;
+
+	int r = lab_journal_add(run->journal, LAB_TRACE_UNIT, scope, err);
+	if (r == 0)
+		r = manager_open(&m, err);
+	if (r == 0)
+		r = manager_make_scope(m, scope, slice, getpid(), err);
+	while (r == 0 && !unit_holds_us(scope)) {
+		if (clock_mono_ns() > until)
+			return err_set(err, -ETIMEDOUT, "%s has no memory cgroup", scope);
+		nanosleep(&pause, NULL);
+	}
+	return r;
+}
+
+/* Only a mask: a file of that name would be somebody's own. */
+static void unit_unmask(const char *name)
+{
+	char path[200], target[16];
+
+	snprintf(path, sizeof(path), LAB_UNIT_MASK "/%s", name);
+	ssize_t n = readlink(path, target, sizeof(target));
+	if (n == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", (size_t)n) == 0)
+		(void)unlink(path);
+}
+
+int lab_unit_remove(const char *name, struct err *err)
+{
+	AUTO_MANAGER struct manager *m = NULL;
+	struct manager_unit unit = { 0 };
+	char path[200];
+
+	if (!lab_journal_is_our_unit(name))
+		return err_set(err, -EINVAL, "'%s' is no unit of the lab", name);
+	int r = sd_booted() > 0 ? manager_open(&m, err) : 0;
+	if (r == 0 && m)
+		r = manager_unit_get(m, name, &unit, err);
+	if (r == 0 && unit.loaded && strcmp(unit.active, "inactive") != 0 &&
+	    strcmp(unit.active, "failed") != 0)
+		r = manager_stop(m, name, lab_unit_stop_ns, err);
+	snprintf(path, sizeof(path), LAB_UNIT_DIR "/%s", name);
+	(void)unlink(path);
+	unit_unmask(name);
+	return r < 0 || !m ? r : manager_reload(m, err);
 }
 
 void lab_unit_wait(const struct lab_run *run)

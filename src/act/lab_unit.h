@@ -10,7 +10,15 @@ bool lab_unit_wanted(const struct lab_run *run);
 /* Writes /run/systemd/system/NAME with the given [Service] lines, loads and starts it. NAME must
  * start with "zscope-lab-". The scratch directory must stand. */
 int lab_unit_start(struct lab_run *run, const char *name, const char *service, struct err *err);
-/* Stops it and forgets its file. */
-void lab_unit_stop(const char *name);
+/* Writes and loads /run/systemd/system/NAME, a slice below the root whose memory is limited. NAME
+ * must start with "zscope_lab_". */
+int lab_unit_make_slice(struct lab_run *run, const char *name, uint64_t limit_bytes,
+			struct err *err);
+/* Moves this process into a scope of its own in the slice, and waits until it is there. */
+int lab_unit_enter_scope(struct lab_run *run, const char *scope, const char *slice,
+			 struct err *err);
+/* Stops it, waits for its end, and removes its files: its own, and the mask that `zscope fix` may
+ * have put over it. Gone already is fine, and so is a host whose pid 1 is not systemd. */
+int lab_unit_remove(const char *name, struct err *err);
 /* Until the deadline, or at once with options.keep. */
 void lab_unit_wait(const struct lab_run *run);

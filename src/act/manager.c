@@ -166,6 +166,18 @@ int manager_start(struct manager *m, const char *unit, struct err *err)
 	return manager_job(m, "StartUnit", unit, err);
 }
 
+int manager_make_scope(struct manager *m, const char *scope, const char *slice, pid_t pid,
+		       struct err *err)
+{
+	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;
+	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "StartTransientUnit", &e,
+				   NULL, "ssa(sv)a(sa(sv))", scope, "fail", 4, "PIDs", "au", 1,
+				   (uint32_t)pid, "Slice", "s", slice, "MemoryAccounting", "b", 1,
+				   "CollectMode", "s", "inactive-or-failed", 0);
+
+	return r < 0 ? manager_say(err, r, &e, scope) : 0;
+}
+
 int manager_reload(struct manager *m, struct err *err)
 {
 	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "err.h"
 
@@ -26,6 +27,9 @@ int manager_unit_get(struct manager *m, const char *unit, struct manager_unit *r
 /* Ask for it and wait until the unit is inactive or failed; -ETIMEDOUT after timeout_ns. */
 int manager_stop(struct manager *m, const char *unit, uint64_t timeout_ns, struct err *err);
 int manager_start(struct manager *m, const char *unit, struct err *err);
+/* A scope of its own in the slice, with memory accounting, that holds the process. */
+int manager_make_scope(struct manager *m, const char *scope, const char *slice, pid_t pid,
+		       struct err *err);
 int manager_reload(struct manager *m, struct err *err);
 
 static inline void manager_close_p(struct manager **m)

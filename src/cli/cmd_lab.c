@@ -137,14 +137,15 @@ static int lab_clean_all(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	if (!in->common.json) {
-		printf("%u runs removed: %u processes, %u cgroups, %u files, %u mounts\n",
-		       cleaned.runs, cleaned.processes, cleaned.cgroups, cleaned.files,
-		       cleaned.mounts);
+		printf("%u runs removed: %u processes, %u units, %u cgroups, %u files, %u mounts\n",
+		       cleaned.runs, cleaned.processes, cleaned.units, cleaned.cgroups,
+		       cleaned.files, cleaned.mounts);
 		return STATUS_OK;
 	}
 	lab_json_start(&j, &out, in);
 	json_u64(&j, "runs", cleaned.runs);
 	json_u64(&j, "processes", cleaned.processes);
+	json_u64(&j, "units", cleaned.units);
 	json_u64(&j, "cgroups", cleaned.cgroups);
 	json_u64(&j, "files", cleaned.files);
 	json_u64(&j, "mounts", cleaned.mounts);
@@ -187,7 +188,8 @@ const struct command cmd_lab = {
 		       "or a dead-man "
 		       "process does when --for is over. lab clean also removes what a killed run "
 		       "left behind: "
-		       "processes (by pid and start time), cgroups, files and mounts.",
+		       "processes (by pid and start time), units, containers, cgroups, files and "
+		       "mounts.",
 	.examples = "zscope lab list\n"
 		    "zscope lab run busy-core --mode sys --for 10s\n"
 		    "zscope lab run zombies --count 1000 --mode mix --keep --for 10m\n"

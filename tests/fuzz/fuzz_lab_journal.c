@@ -8,7 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	if (lab_journal_parse_line((const char *)bytes, len, &line) < 0)
 		return 0;
-	if (line.trace == LAB_TRACE_PID ? line.pid < 2 : !lab_journal_is_ours(line.value))
+	if (line.trace == LAB_TRACE_PID    ? line.pid < 2
+	    : line.trace == LAB_TRACE_UNIT ? !lab_journal_is_our_unit(line.value)
+					   : !lab_journal_is_ours(line.value))
 		abort();
 	return 0;
 }

@@ -20,6 +20,9 @@ TEST(lines_of_ours)
 	CHECK_EQ(parse("dir /var/tmp/zscope-lab-1-ab", &line), 0);
 	CHECK_STR(line.value, "/var/tmp/zscope-lab-1-ab");
 	CHECK_EQ(parse("cgroup /sys/fs/cgroup/memory/zscope-lab-1/z 1", &line), 0);
+	CHECK_EQ(parse("unit zscope-lab-1-ab-agent.service", &line), 0);
+	CHECK_EQ(parse("unit zscope_lab_1_ab.slice", &line), 0);
+	CHECK_EQ(line.trace, LAB_TRACE_UNIT);
 }
 
 /* A torn, edited or hostile journal must never make clean remove something else. */
@@ -39,6 +42,13 @@ TEST(refuses_what_no_run_can_have_made)
 					     "dir /var/tmp/zscope-lab-1/../../etc",
 					     "file /etc/zscope-la",
 					     "cgroup /sys/fs/cgroup/memory",
+					     "unit sshd.service",
+					     "unit zscope-lab-1",
+					     "unit zscope-lab-1.slice",
+					     "unit zscope-lab-../../sshd.service",
+					     "unit zscope-lab-1$(reboot).service",
+					     "unit zscope-lab-1 .service",
+					     "unit /zscope-lab-1.service",
 					     "shell rm -rf /tmp/zscope-lab-1",
 					     "dirx /var/tmp/zscope-lab-1" };
 	struct lab_trace_line line;
