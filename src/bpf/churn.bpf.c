@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who makes, removes and finally releases memory cgroups. */
-#include "kernel_slices.h"
-
 #include "churn_abi.h"
+#include "own_cgroup.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -22,51 +21,14 @@ struct cgroup___churn {
 	struct cgroup_root *root;
 } SLICE;
 
-struct kernfs_node___parent {
-	struct kernfs_node *parent;
-} SLICE;
-
-/* renamed in 6.15 */
-struct kernfs_node___rcu_parent {
-	struct kernfs_node *__parent;
-} SLICE;
-
-static __always_inline struct kernfs_node *parent_of(struct kernfs_node *kn)
-{
-	struct kernfs_node *up = 0;
-
-	if (bpf_core_field_exists(((struct kernfs_node___parent *)0)->parent)) {
-		struct kernfs_node___parent *p = (void *)kn;
-		bpf_core_read(&up, sizeof(up), &p->parent);
-	} else if (bpf_core_field_exists(((struct kernfs_node___rcu_parent *)0)->__parent)) {
-		struct kernfs_node___rcu_parent *p = (void *)kn;
-		bpf_core_read(&up, sizeof(up), &p->__parent);
-	}
-	return up;
-}
-
 static __always_inline void read_own(struct churn_raw *e)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup_subsys_state *css = 0;
-	struct kernfs_node *kn, *up;
 
 	e->pid = bpf_get_current_pid_tgid() >> 32;
 	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	bpf_probe_read_kernel(&css, sizeof(css),
-			      (void *)set + bpf_core_field_offset(set->subsys) +
-				      memory * sizeof(void *));
-	kn = BPF_CORE_READ(css, cgroup, kn);
-	if (!kn)
-		return;
-	bpf_probe_read_kernel_str(e->own_name, sizeof(e->own_name), BPF_CORE_READ(kn, name));
-	up = parent_of(kn);
-	if (up)
-		bpf_probe_read_kernel_str(e->own_parent, sizeof(e->own_parent),
-					  BPF_CORE_READ(up, name));
+	own_names(own_css(task), e->own_name, e->own_parent, sizeof(e->own_name));
 }
 
 static __always_inline int note(struct cgroup *cgroup, const char *path, int type)

@@ -12,6 +12,7 @@
 #include "envelope.h"
 #include "json.h"
 #include "offer.h"
+#include "reclaim.h"
 #include "root.h"
 #include "timefmt.h"
 #include "view_zombies.h"
@@ -33,7 +34,8 @@ static const struct option options[] = {
 	OPTION(zombies_cli, pins, "pins", 'p', OPTION_FLAG, NULL,
 	       "find what holds them: files, tmpfs, processes, namespaces, swap"),
 	OPTION(zombies_cli, watch, "watch", 0, OPTION_DURATION, "DURATION",
-	       "first watch for this long who makes and removes memory cgroups"),
+	       "first watch for this long who makes and removes memory cgroups, and what reclaim "
+	       "takes"),
 	OPTION(zombies_cli, below, "below", 0, OPTION_TEXT, "PATH",
 	       "only zombies below this cgroup (path as in /proc/PID/cgroup)"),
 };
@@ -41,16 +43,21 @@ static const struct option options[] = {
 /* Zombies are printed as they are found: nothing grows with their number. */
 struct printing {
 	const struct zombies_cli *options;
+	struct reclaim_summary *reclaim; /* NULL = nothing was watched */
 	bool json;
 	uint64_t now_ns;
 	struct buf out;
 	struct json j;
 };
 
-static int print_zombie(void *arg, const struct zombie *z, const struct zombie_files *files)
+static int take_zombie(void *arg, const struct zombie *z, const struct zombie_files *files)
 {
 	struct printing *p = arg;
 
+	if (p->reclaim)
+		reclaim_summary_zombie(p->reclaim, z->path, z->path_len);
+	if (!p->options->list)
+		return 0;
 	if (!p->json) {
 		view_zombie_text(stdout, z, files);
 		return 0;
@@ -99,19 +106,23 @@ static void watch_one(void *arg, const struct churn_event *e)
 	cgroup_lives_event(w->lives, e, w->real_minus_mono);
 }
 
-/* Everything that happens to memory cgroups from now on, for a while. */
-static int watch_churn(const struct root *root, const struct offer *offer, uint64_t length_ns,
-		       struct churn_summary *ret, struct cgroup_lives *lives,
-		       struct unknowns *unknowns, struct err *err)
+/* Everything that happens to memory cgroups from now on, for a while, and what reclaim takes. */
+static int watch_host(const struct root *root, const struct offer *offer, uint64_t length_ns,
+		      struct around *ret, struct unknowns *unknowns, struct err *err)
 {
-	struct watching w = { ret, lives, clock_real_ns() - clock_mono_ns() };
+	struct watching w = { &ret->churn, &ret->lives, clock_real_ns() - clock_mono_ns() };
+	struct reclaim *reclaim = NULL;
+	struct err why = { 0 };
 	struct churn *churn;
 	int r = churn_open(root, offer, &churn, unknowns, err);
 
 	if (r < 0)
 		return r;
+	if (reclaim_open(root, &reclaim, &why) < 0)
+		unknowns_add(unknowns, "what reclaim takes", "%s", why.text);
+	reclaim_summary_free(&ret->reclaim);
 	uint64_t until = clock_mono_ns() + length_ns;
-	ret->from_ns = clock_real_ns();
+	ret->churn.from_ns = ret->reclaim.from_ns = clock_real_ns();
 	for (uint64_t now = clock_mono_ns(); r == 0 && now < until; now = clock_mono_ns()) {
 		struct pollfd p = { .fd = churn_fd(churn), .events = POLLIN };
 		if (poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1) < 0 && errno != EINTR)
@@ -119,11 +130,17 @@ static int watch_churn(const struct root *root, const struct offer *offer, uint6
 		else
 			r = churn_read(churn, watch_one, &w, err);
 	}
-	ret->to_ns = clock_real_ns();
-	ret->lost += churn_lost(churn);
-	ret->creators_known = churn_knows_creators(churn);
-	churn_summary_sort(ret);
+	if (r == 0 && reclaim)
+		r = reclaim_read(reclaim, &ret->reclaim, err);
+	ret->churn.to_ns = ret->reclaim.to_ns = clock_real_ns();
+	ret->churn.lost += churn_lost(churn);
+	ret->churn.creators_known = churn_knows_creators(churn);
+	ret->churn_known = true;
+	ret->reclaim_known = reclaim;
+	churn_summary_sort(&ret->churn);
+	reclaim_summary_sort(&ret->reclaim);
 	churn_close(churn);
+	reclaim_close(reclaim);
 	return r;
 }
 
@@ -132,8 +149,12 @@ static void read_growth(const char *dir, uint64_t now_ns, struct around *a)
 {
 	AUTO(census_history_free) struct census_history history = { 0 };
 
-	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) == 0)
-		zombies_judge_history(&history, a);
+	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) < 0)
+		return;
+	zombies_judge_history(&history, a);
+	a->reclaim = history.reclaim; /* a watch replaces it by what it sees itself */
+	a->reclaim_known = history.have_reclaim;
+	history.reclaim = (struct reclaim_summary){ 0 };
 }
 
 /* When each was made, as far as the recording of this boot goes back. */
@@ -176,10 +197,7 @@ static int read_around(struct invocation *in, const struct root *root, const str
 	ret->cost_known = true;
 	if (root->live)
 		read_growth(dir, in->now_ns, ret);
-	ret->churn_known = o->watch.set;
-	int r = o->watch.set ? watch_churn(root, offer, o->watch.value, &ret->churn, &ret->lives,
-					   unknowns, err)
-			     : 0;
+	int r = o->watch.set ? watch_host(root, offer, o->watch.value, ret, unknowns, err) : 0;
 	if (r == 0 && root->live && o->list)
 		read_lives(dir, clock_real_ns(), ret, unknowns);
 	return r;
@@ -209,8 +227,12 @@ static int zombies_run(struct invocation *in, struct err *err)
 	r = read_around(in, &root, &offer, &envelope, &around, &unknowns, err);
 	if (r < 0)
 		return r;
+	if (around.reclaim_known) {
+		reclaim_summary_count(&around.reclaim, o->below);
+		p.reclaim = &around.reclaim;
+	}
 	want.want = o->pins ? CENSUS_WANT_PINS : o->list ? CENSUS_WANT_SPLIT : 0;
-	want.each = o->list ? print_zombie : NULL;
+	want.each = o->list || p.reclaim ? take_zombie : NULL;
 	want.lives = root.live ? &around.lives : NULL;
 	p.now_ns = clock_real_ns();
 	print_start(&p, in, &envelope);

@@ -12,6 +12,7 @@
 #include "text.h"
 #include "unknowns.h"
 #include "view_churn.h"
+#include "view_reclaim.h"
 #include "view_zombies.h"
 
 void zombies_judge_history(const struct census_history *h, struct around *a)
@@ -44,6 +45,7 @@ static struct view_cost cost_of(const struct around *a, const struct census_summ
 		.reads = a->cost_known ? &a->cost : NULL,
 		.verdict = a->verdict_known ? &a->verdict : NULL,
 		.footprint = &a->footprint,
+		.reclaim = a->reclaim_known ? &a->reclaim : NULL,
 		.percpu_bytes = s->percpu_bytes,
 		.tracked = s->tracked,
 		.dying = s->dying,
@@ -67,6 +69,8 @@ void zombies_around_text(struct invocation *in, const struct around *a,
 
 	if (a->churn_known)
 		view_churn_text(stdout, &in->out, &a->churn);
+	if (a->reclaim_known)
+		view_reclaim_text(stdout, &in->out, &a->reclaim);
 	view_growth_text(stdout, &a->growth);
 	if (s->dying)
 		view_cost_text(stdout, &cost);
@@ -75,6 +79,7 @@ void zombies_around_text(struct invocation *in, const struct around *a,
 void zombies_around_free(struct around *a)
 {
 	churn_summary_free(&a->churn);
+	reclaim_summary_free(&a->reclaim);
 	cgroup_lives_free(&a->lives);
 }
 
@@ -165,5 +170,8 @@ int zombies_recorded(struct invocation *in, bool asks_live, struct err *err)
 	a.churn = h.churn;
 	h.churn = (struct churn_summary){ 0 };
 	a.churn_known = h.have_churn;
+	a.reclaim = h.reclaim;
+	h.reclaim = (struct reclaim_summary){ 0 };
+	a.reclaim_known = h.have_reclaim;
 	return recorded_print(in, &h, &a, &envelope, &unknowns);
 }

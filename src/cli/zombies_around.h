@@ -5,11 +5,14 @@
 #include "command.h"
 #include "growth.h"
 #include "json.h"
+#include "reclaim_summary.h"
 #include "zombie_cost.h"
 
 struct around {
 	struct churn_summary churn;
 	bool churn_known;
+	struct reclaim_summary reclaim;
+	bool reclaim_known; /* it was watched; there may have been none */
 	struct cgroup_lives lives;
 	struct zombie_cost cost;
 	bool cost_known; /* measured on this host, now */

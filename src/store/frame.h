@@ -20,6 +20,7 @@ enum frame_kind {
 	FRAME_SEGMENT = 13, /* the store's own: first frame of a segment, boot id and clocks */
 	FRAME_FOOTER = 14,  /* the store's own: last frame of a sealed segment, the index */
 	FRAME_TOTALS = 15,  /* counters up to the start of the segment, for metrics */
+	FRAME_RECLAIM = 16, /* what memory reclaim took, in which cgroup, who paid */
 	FRAME_KIND_END,     /* at most 32: readers take a bit mask of kinds */
 };
 

@@ -22,6 +22,17 @@ static int take(const struct frame *frame, struct census_history *ret, struct er
 	return vec_push(&ret->list, point) ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+static int take_reclaim(const struct frame *frame, struct census_history *ret, struct err *err)
+{
+	AUTO_RECLAIM_SUMMARY struct reclaim_summary s = { 0 };
+
+	if (reclaim_summary_decode(frame->payload, frame->len, &s) < 0)
+		return 0;
+	ret->have_reclaim = true;
+	return reclaim_summary_merge(&ret->reclaim, &s) ? 0
+							: err_set(err, -ENOMEM, "out of memory");
+}
+
 int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
 			struct census_history *ret, struct err *err)
 {
@@ -32,15 +43,17 @@ int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
 	if (r < 0)
 		return r;
 	r = store_reader_seek(reader, to_ns > span_ns ? to_ns - span_ns : 0, to_ns,
-			      FRAME_BIT(FRAME_CENSUS), err);
+			      FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_RECLAIM), err);
 	while (r == 0) {
 		int got = store_reader_next(reader, &frame, err);
 		if (got <= 0) {
 			r = got;
 			break;
 		}
-		r = take(&frame, ret, err);
+		r = frame.kind == FRAME_RECLAIM ? take_reclaim(&frame, ret, err)
+						: take(&frame, ret, err);
 	}
+	reclaim_summary_sort(&ret->reclaim);
 	store_reader_close(reader);
 	return r;
 }
@@ -66,6 +79,8 @@ static int take_whole(const struct frame *frame, struct census_history *ret, str
 		return churn_summary_merge(&ret->churn, &churn)
 			       ? 0
 			       : err_set(err, -ENOMEM, "out of memory");
+	case FRAME_RECLAIM:
+		return take_reclaim(frame, ret, err);
 	default:
 		return 0;
 	}
@@ -77,12 +92,14 @@ int census_history_window(struct store_reader *reader, uint64_t from_ns, uint64_
 	struct frame frame;
 	int got = 0;
 
-	int r = store_reader_seek(
-		reader, from_ns, to_ns,
-		FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_CHURN) | FRAME_BIT(FRAME_META), err);
+	int r = store_reader_seek(reader, from_ns, to_ns,
+				  FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_CHURN) |
+					  FRAME_BIT(FRAME_RECLAIM) | FRAME_BIT(FRAME_META),
+				  err);
 	while (r == 0 && (got = store_reader_next(reader, &frame, err)) > 0)
 		r = take_whole(&frame, ret, err);
 	churn_summary_sort(&ret->churn);
+	reclaim_summary_sort(&ret->reclaim);
 	return r < 0 ? r : got;
 }
 
@@ -136,5 +153,6 @@ void census_history_free(struct census_history *h)
 	vec_free(&h->list);
 	census_summary_free(&h->last);
 	churn_summary_free(&h->churn);
+	reclaim_summary_free(&h->reclaim);
 	buf_free(&h->meta);
 }

@@ -8,6 +8,7 @@
 #include "cgroup_lives.h"
 #include "churn_summary.h"
 #include "err.h"
+#include "reclaim_summary.h"
 #include "vec.h"
 
 struct census_history_point {
@@ -17,6 +18,8 @@ struct census_history_point {
 
 struct census_history {
 	VEC(struct census_history_point) list; /* in time order */
+	struct reclaim_summary reclaim;
+	bool have_reclaim; /* it was measured; there may have been none */
 	/* only of census_history_window: the last census, all churn, the lines of the META frame */
 	struct census_summary last;
 	bool have_last;
@@ -25,7 +28,7 @@ struct census_history {
 	struct buf meta;
 };
 
-/* Of the last `span_ns` before `to_ns`. */
+/* Of the last `span_ns` before `to_ns`: the list and reclaim only. */
 int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
 			struct census_history *ret, struct err *err);
 /* All of [from, to). */

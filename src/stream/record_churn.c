@@ -8,6 +8,7 @@
 #include "churn_summary.h"
 #include "frame.h"
 #include "offer.h"
+#include "reclaim.h"
 #include "timefmt.h"
 #include "zombies.h"
 
@@ -27,6 +28,9 @@ struct record_churn {
 	struct churn *churn;
 	struct census *census;
 	char census_why[300];
+	struct reclaim *reclaim;               /* NULL = cannot be measured here */
+	struct reclaim_summary reclaim_before; /* up to the last frame */
+	uint64_t reclaim_from_ns;
 	struct churn_summary summary;
 	struct cgroup_lives
 		lives;      /* those alive that were made since it began, and the newly dead */
@@ -45,6 +49,8 @@ static void part_close(void *state)
 
 	churn_close(p->churn);
 	census_close(p->census);
+	reclaim_close(p->reclaim);
+	reclaim_summary_free(&p->reclaim_before);
 	churn_summary_free(&p->summary);
 	cgroup_lives_free(&p->lives);
 	vec_free(&p->dead);
@@ -71,7 +77,9 @@ static int part_open(void **ret_state, const struct recorder_context *context, s
 			return r;
 		}
 	}
-	p->summary.from_ns = clock_real_ns();
+	if (reclaim_open(p->root, &p->reclaim, NULL) < 0)
+		p->reclaim = NULL; /* a recording without these frames says that it is not known */
+	p->summary.from_ns = p->reclaim_from_ns = clock_real_ns();
 	p->real_minus_mono = p->summary.from_ns - clock_mono_ns();
 	*ret_state = p;
 	return 0;
@@ -138,14 +146,26 @@ static int put_churn(struct record_churn *p, const struct store_clock *clock,
 	return r;
 }
 
+static int count_below(void *arg, const struct zombie *z, const struct zombie_files *files)
+{
+	(void)files;
+	reclaim_summary_zombie(arg, z->path, z->path_len);
+	return 0;
+}
+
 static int put_census(struct record_churn *p, const struct store_clock *clock,
-		      struct store_writer *w, struct err *err)
+		      struct reclaim_summary *reclaim, struct store_writer *w, struct err *err)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	struct zombies_options options = { 0 };
 	struct census_totals totals;
 
+	if (reclaim->rows.len && p->census) {
+		reclaim_summary_count(reclaim, NULL);
+		options.each = count_below;
+		options.arg = reclaim;
+	}
 	int r = zombies_read_with(p->census, p->census_why, p->root, &p->offer, &options, NULL, &s,
 				  &totals, &unknowns, err);
 	if (r < 0)
@@ -156,6 +176,44 @@ static int put_census(struct record_churn *p, const struct store_clock *clock,
 				   err);
 }
 
+/* What came since the last frame. */
+static int read_reclaim(struct record_churn *p, struct reclaim_summary *ret, struct err *err)
+{
+	AUTO_RECLAIM_SUMMARY struct reclaim_summary all = { 0 };
+	int r = p->reclaim ? reclaim_read(p->reclaim, ret, err) : 0;
+
+	if (r < 0 || !p->reclaim)
+		return r;
+	if (!reclaim_summary_copy(&all, ret))
+		return err_set(err, -ENOMEM, "out of memory");
+	reclaim_summary_subtract(ret, &p->reclaim_before);
+	reclaim_summary_sort(ret);
+	if (reclaim_is_crowded(&all)) {
+		struct reclaim_summary start = { .lost = all.lost, .lost_payers = all.lost_payers };
+		reclaim_clear(p->reclaim);
+		reclaim_summary_free(&all);
+		all = start;
+	}
+	reclaim_summary_free(&p->reclaim_before);
+	p->reclaim_before = all;
+	all = (struct reclaim_summary){ 0 };
+	return 0;
+}
+
+/* Also where there was none: that, too, was measured. */
+static int put_reclaim(struct record_churn *p, const struct store_clock *clock,
+		       struct reclaim_summary *s, struct store_writer *w, struct err *err)
+{
+	if (!p->reclaim)
+		return 0;
+	s->from_ns = p->reclaim_from_ns;
+	s->to_ns = p->reclaim_from_ns = clock->real_ns;
+	buf_clear(&p->frame);
+	reclaim_summary_encode(&p->frame, s);
+	return store_writer_append(w, FRAME_RECLAIM, 1, clock->real_ns, p->frame.data, p->frame.len,
+				   err);
+}
+
 static bool is_busy(const struct record_churn *p)
 {
 	uint64_t made = 0;
@@ -163,6 +221,20 @@ static bool is_busy(const struct record_churn *p)
 	vec_foreach (&p->summary.groups, g)
 		made += g->made;
 	return made >= RECORD_CHURN_BUSY;
+}
+
+static int put_all(struct record_churn *p, const struct store_clock *clock, struct store_writer *w,
+		   struct err *err)
+{
+	AUTO_RECLAIM_SUMMARY struct reclaim_summary reclaim = { 0 };
+	int r = p->churn ? put_churn(p, clock, w, err) : 0;
+
+	if (r == 0)
+		r = read_reclaim(p, &reclaim, err);
+	/* the walk is what costs: under pressure the counts of every tick must do */
+	if (r == 0 && p->shed <= 1)
+		r = put_census(p, clock, &reclaim, w, err);
+	return r < 0 ? r : put_reclaim(p, clock, &reclaim, w, err);
 }
 
 static int part_tick(void *state, const struct store_clock *clock, struct store_writer *w,
@@ -177,10 +249,7 @@ static int part_tick(void *state, const struct store_clock *clock, struct store_
 		return r;
 	p->early_ns = clock->mono_ns + RECORD_CHURN_BUSY_S * NS_PER_S;
 	p->next_ns = clock->mono_ns + RECORD_CHURN_EVERY_S * NS_PER_S;
-	if (p->churn)
-		r = put_churn(p, clock, w, err);
-	/* the walk is what costs: under pressure the counts of every tick must do */
-	return r < 0 || p->shed > 1 ? r : put_census(p, clock, w, err);
+	return put_all(p, clock, w, err);
 }
 
 static int part_end_segment(void *state, const struct store_clock *clock, struct store_writer *w,

@@ -7,6 +7,7 @@
 #include "owner.h"
 #include "table.h"
 #include "timefmt.h"
+#include "view_reclaim.h"
 
 enum { VIEW_CHURN_GROUPS = 10 };
 
@@ -70,30 +71,54 @@ void view_churn_json(struct json *j, const struct churn_summary *s)
 	json_end_object(j);
 }
 
+static void churn_row(struct table *t, const struct churn_summary *s, const struct churn_group *g)
+{
+	AUTO_BUF struct buf who = { 0 };
+	char span[TIMEFMT_MAX], n[NUMBERS_MAX];
+	uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 0;
+
+	table_cell(t, TERM_BOLD, "%s", numbers_count(n, g->made));
+	table_cell(t, TERM_PLAIN, "%s", numbers_count(n, g->removed));
+	table_cell(t, TERM_PLAIN, "%s", s->creators_known ? numbers_count(n, g->released) : "?");
+	table_cell(t, TERM_PLAIN, "%s", g->made > 1 ? timefmt_span(span, length / g->made) : "-");
+	if (g->creator) {
+		buf_addf(&who, "%s (pid %d", g->creator, g->pid);
+		if (g->creator_cgroup)
+			buf_addf(&who, ", %s", g->creator_cgroup);
+		buf_add_char(&who, ')');
+	} else {
+		buf_add_str(&who, g->made ? "?" : "-");
+	}
+	table_cell_bytes(t, TERM_PLAIN, buf_str(&who), who.len);
+	table_cell_bytes(t, TERM_PLAIN, g->owner, strlen(g->owner));
+}
+
 void view_churn_text(FILE *out, const struct terminal *term, const struct churn_summary *s)
 {
 	static const char *const heads[] = { "MADE",  "REMOVED", "RELEASED",
 					     "EVERY", "CREATOR", "OWNER" };
-	double min = minutes(s);
-	AUTO_TABLE struct table t;
+	char span[TIMEFMT_MAX];
+	size_t shown = 0, rest = 0;
+	AUTO_TABLE struct table t = { 0 };
 
-	fprintf(out, "\nin %.0f s:\n", min * 60);
+	timefmt_span(span, s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 0);
 	table_init(&t, heads, "rrrrll", ARRAY_LEN(heads));
-	for (size_t i = 0; i < s->groups.len && i < VIEW_CHURN_GROUPS; i++) {
-		const struct churn_group *g = &s->groups.items[i];
-		table_cell(&t, TERM_BOLD, "%llu", (unsigned long long)g->made);
-		table_cell(&t, TERM_PLAIN, "%llu", (unsigned long long)g->removed);
-		table_cell(&t, TERM_PLAIN, s->creators_known ? "%llu" : "?",
-			   (unsigned long long)g->released);
-		if (g->made > 1)
-			table_cell(&t, TERM_PLAIN, "%.1f s", min * 60 / (double)g->made);
+	vec_foreach (&s->groups, g) {
+		if (!g->made && !g->removed && !g->released)
+			continue; /* processes moved, no cgroup came or went */
+		if (shown == VIEW_CHURN_GROUPS)
+			rest++;
 		else
-			table_cell(&t, TERM_PLAIN, "-");
-		table_cell(&t, TERM_PLAIN, "%s %s", g->creator ? g->creator : "?",
-			   g->creator_cgroup ? g->creator_cgroup : "");
-		table_cell_bytes(&t, TERM_PLAIN, g->owner, strlen(g->owner));
+			shown++, churn_row(&t, s, g);
 	}
-	table_print(&t, out, term);
+	if (!shown) {
+		fprintf(out, "\nin %s no memory cgroup was made, removed or released\n", span);
+	} else {
+		fprintf(out, "\nmemory cgroups made and removed in %s:\n", span);
+		table_print(&t, out, term);
+	}
+	if (rest)
+		fprintf(out, "... and %zu more owners (--json)\n", rest);
 	if (s->lost)
 		fprintf(out, "%llu events were lost\n", (unsigned long long)s->lost);
 }
@@ -164,6 +189,8 @@ void view_cost_json(struct json *j, const struct view_cost *v)
 				 v->percpu_bytes / v->tracked);
 	}
 	footprint_json(j, v);
+	if (v->reclaim)
+		view_reclaim_json(j, v->reclaim);
 	if (v->verdict) {
 		json_u64(j, "expected_percpu_bytes_per_zombie", v->verdict->percpu_bytes);
 		json_u64(j, "expected_slab_bytes_per_zombie", v->verdict->slab_bytes);

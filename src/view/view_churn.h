@@ -6,6 +6,7 @@
 #include "churn_summary.h"
 #include "growth.h"
 #include "json.h"
+#include "reclaim_summary.h"
 #include "terminal.h"
 #include "zombie_cost.h"
 
@@ -19,6 +20,7 @@ struct view_cost {
 	const struct zombie_cost *reads;       /* NULL = not measured */
 	const struct zombie_verdict *verdict;  /* NULL = the kernel is not known */
 	const struct footprint *footprint;     /* NULL or not known: nothing recorded shows it */
+	const struct reclaim_summary *reclaim; /* NULL = nobody watched */
 	uint64_t percpu_bytes, tracked, dying; /* 0 = not known */
 };
 

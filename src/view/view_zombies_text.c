@@ -41,7 +41,7 @@ static void groups_text(FILE *out, const struct terminal *term, const struct cen
 {
 	static const char *const heads[] = { "COUNT", "SHARE", "BYTES", "KIND", "OWNER" };
 	char a[NUMBERS_MAX];
-	AUTO_TABLE struct table t;
+	AUTO_TABLE struct table t = { 0 };
 
 	if (!s->groups.len)
 		return;
@@ -65,7 +65,7 @@ static void pins_text(FILE *out, const struct terminal *term, const struct view_
 	static const char *const heads[] = { "HELD BY", "ZOMBIES", "BYTES", "FREED BY" };
 	const struct census_summary *s = v->summary;
 	char a[NUMBERS_MAX];
-	AUTO_TABLE struct table t;
+	AUTO_TABLE struct table t = { 0 };
 
 	fputc('\n', out);
 	table_init(&t, heads, "lrrl", ARRAY_LEN(heads));
@@ -99,7 +99,7 @@ static void files_text(FILE *out, const struct terminal *term, const struct view
 	static const char *const heads[] = { "ZOMBIES", "BYTES", "FILE" };
 	AUTO_FREE size_t *order = view_zombie_files_order(v->files);
 	char a[NUMBERS_MAX];
-	AUTO_TABLE struct table t;
+	AUTO_TABLE struct table t = { 0 };
 
 	if (!order)
 		return;
