@@ -14,6 +14,7 @@
 #include "offer.h"
 #include "reclaim.h"
 #include "root.h"
+#include "text.h"
 #include "timefmt.h"
 #include "view_zombies.h"
 #include "zombies.h"
@@ -178,6 +179,17 @@ static void read_lives(const char *dir, uint64_t now_ns, struct around *a,
 			     (unsigned long long)a->lives.dropped);
 }
 
+static uint64_t host_bytes(const struct root *root)
+{
+	AUTO_BUF struct buf text = { 0 };
+	uint64_t kilobytes;
+
+	if (root_read(root, "proc/meminfo", ROOT_FILE_CAP, &text, NULL) < 0 ||
+	    text_key_u64(buf_str(&text), "MemTotal:", &kilobytes) < 0)
+		return 0;
+	return kilobytes * 1024;
+}
+
 static int status_of(const struct census_summary *s)
 {
 	return s->have & CENSUS_DYING ? STATUS_OK : STATUS_UNKNOWN;
@@ -195,6 +207,7 @@ static int read_around(struct invocation *in, const struct root *root, const str
 					       offer->n_cpus, &ret->verdict) == 0;
 	zombie_cost_read(root, offer, &ret->cost);
 	ret->cost_known = true;
+	ret->host_bytes = host_bytes(root);
 	if (root->live)
 		read_growth(dir, in->now_ns, ret);
 	int r = o->watch.set ? watch_host(root, offer, o->watch.value, ret, unknowns, err) : 0;

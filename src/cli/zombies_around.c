@@ -37,6 +37,7 @@ void zombies_judge_history(const struct census_history *h, struct around *a)
 	else if (a->verdict_known)
 		each = a->verdict.percpu_bytes + a->verdict.slab_bytes;
 	growth_compute(points, n, each, &a->growth);
+	growth_ram(&a->growth, n ? points[n - 1].dying : 0, each, a->host_bytes);
 }
 
 static struct view_cost cost_of(const struct around *a, const struct census_summary *s)

@@ -20,9 +20,10 @@ struct around {
 	bool verdict_known;
 	struct growth growth;
 	struct footprint footprint;
+	uint64_t host_bytes; /* RAM of the host; 0 = not known */
 };
 
-/* Growth and footprint; the verdict must be known before. */
+/* Growth and footprint; the verdict and host_bytes must be known before. */
 void zombies_judge_history(const struct census_history *h, struct around *a);
 void zombies_around_json(struct json *j, const struct around *a, const struct census_summary *s);
 void zombies_around_text(struct invocation *in, const struct around *a,

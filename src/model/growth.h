@@ -12,6 +12,8 @@ struct growth_point {
 
 /* At this many the original incident's host stalled for seconds. */
 enum { GROWTH_THRESHOLD = 70000, GROWTH_MOST_POINTS = 200 };
+/* RAM that is lost to zombies hurts from this share of the host's on. */
+enum { GROWTH_RAM_PERCENT = 10 };
 
 struct growth {
 	bool known;            /* enough points over enough time */
@@ -20,6 +22,8 @@ struct growth {
 	uint64_t reaches_ns;   /* wall clock at GROWTH_THRESHOLD; 0 = never at this rate */
 	double reboot_days;    /* from none to the threshold */
 	uint64_t ram_bytes_per_day;
+	/* the other onset: 0 = not known, or never at this rate */
+	uint64_t ram_bytes_now, ram_limit_bytes, ram_reaches_ns;
 	uint64_t from_ns, to_ns; /* what it is computed from */
 	size_t points;
 };
@@ -27,6 +31,10 @@ struct growth {
 /* points in time order; footprint_bytes = RAM per zombie, 0 = not known. */
 void growth_compute(const struct growth_point *points, size_t n, uint64_t footprint_bytes,
 		    struct growth *ret);
+
+/* When the RAM that zombies take reaches GROWTH_RAM_PERCENT of the host's; after growth_compute().
+ * footprint_bytes and host_bytes: 0 = not known. */
+void growth_ram(struct growth *g, uint64_t dying, uint64_t footprint_bytes, uint64_t host_bytes);
 
 /* RAM per zombie as this host shows it: how per-core memory and slab went with the number of
  * zombies over the recording. */

@@ -1,6 +1,7 @@
 #include "view_churn.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "auto.h"
 #include "numbers.h"
@@ -141,26 +142,78 @@ void view_growth_json(struct json *j, const struct growth *g)
 		json_f64(j, "reboot_lasts_days", g->reboot_days, 2);
 	if (g->ram_bytes_per_day)
 		json_u64(j, "ram_bytes_per_day", g->ram_bytes_per_day);
+	if (g->ram_bytes_now)
+		json_u64(j, "ram_bytes_now", g->ram_bytes_now);
+	if (g->ram_limit_bytes)
+		json_u64(j, "ram_limit_bytes", g->ram_limit_bytes);
+	if (g->ram_reaches_ns)
+		json_time(j, "ram_reaches", g->ram_reaches_ns);
 	json_end_object(j);
+}
+
+/* "on Thursday, 2026-11-19 12:30", local time */
+static const char *on_day(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	time_t s = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+
+	if (!localtime_r(&s, &tm) || !strftime(ret, TIMEFMT_MAX, "on %A, %Y-%m-%d %H:%M", &tm))
+		timefmt_local(ret, ns);
+	return ret;
+}
+
+/* "about 8 days", "about 5 hours" */
+static void about(FILE *out, double days)
+{
+	if (days >= 2)
+		fprintf(out, "about %.0f days", days);
+	else
+		fprintf(out, "about %.*f hours", days * 24 < 2 ? 1 : 0, days * 24);
+}
+
+static void onset_text(FILE *out, const struct growth *g)
+{
+	char day[TIMEFMT_MAX], limit[NUMBERS_MAX], ram[NUMBERS_MAX];
+
+	numbers_count(limit, GROWTH_THRESHOLD);
+	if (g->reaches_ns && g->reaches_ns <= g->to_ns)
+		fprintf(out, "%s zombies, where hosts stalled, are reached\n", limit);
+	else if (g->reaches_ns)
+		fprintf(out, "reaches %s zombies, where hosts stalled, %s\n", limit,
+			on_day(day, g->reaches_ns));
+	if (g->reboot_days > 0) {
+		fprintf(out, "a reboot fixes it for ");
+		about(out, g->reboot_days);
+		fprintf(out, ": at this rate none becomes %s in that time\n", limit);
+	}
+	if (!g->ram_bytes_per_day)
+		return;
+	fprintf(out, "RAM: %s a day are lost to them", numbers_bytes(ram, g->ram_bytes_per_day));
+	if (g->ram_bytes_now)
+		fprintf(out, ", %s so far", numbers_bytes(ram, g->ram_bytes_now));
+	if (g->ram_reaches_ns && g->ram_reaches_ns <= g->to_ns)
+		fprintf(out, ": more than %d %% of this host's", GROWTH_RAM_PERCENT);
+	else if (g->ram_reaches_ns)
+		fprintf(out, "; reaches %d %% of this host's %s", GROWTH_RAM_PERCENT,
+			on_day(day, g->ram_reaches_ns));
+	fputc('\n', out);
 }
 
 void view_growth_text(FILE *out, const struct growth *g)
 {
-	char time[TIMEFMT_MAX], ram[NUMBERS_MAX], limit[NUMBERS_MAX];
+	char span[TIMEFMT_MAX], n[NUMBERS_MAX];
 
 	if (!g->known)
 		return;
-	fprintf(out, "\ngrowth: %.1f zombies an hour", g->rate_per_hour);
+	fprintf(out, "\ngrowth: %s zombies an hour (%s censuses over %s)",
+		numbers_mean(n, g->rate_per_hour),
+		numbers_count((char[NUMBERS_MAX]){ 0 }, g->points),
+		timefmt_span(span, g->to_ns - g->from_ns));
 	if (g->doubling_hours > 0)
-		fprintf(out, ", doubles in %.1f h", g->doubling_hours);
-	if (g->reaches_ns)
-		fprintf(out, ", reaches %s at %s", numbers_count(limit, GROWTH_THRESHOLD),
-			timefmt_local(time, g->reaches_ns));
+		fprintf(out, ", doubles in %s",
+			timefmt_span(span, (uint64_t)(g->doubling_hours * 3.6e12)));
 	fputc('\n', out);
-	if (g->reboot_days > 0)
-		fprintf(out,
-			"a reboot fixes it for about %.1f days; RAM lost meanwhile: %s a day\n",
-			g->reboot_days, numbers_bytes(ram, g->ram_bytes_per_day));
+	onset_text(out, g);
 }
 
 static void footprint_json(struct json *j, const struct view_cost *v)

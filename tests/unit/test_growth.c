@@ -23,6 +23,29 @@ TEST(a_crash_loop_every_ten_seconds)
 	CHECK_NEAR((double)g.ram_bytes_per_day, 360.0 * 24 * 250000, 1e7);
 }
 
+TEST(ram_has_an_onset_of_its_own)
+{
+	struct growth_point p[] = { { 0, 1000 },
+				    { 3600 * NS_PER_S, 1360 },
+				    { 7200 * NS_PER_S, 1720 } };
+	struct growth g;
+
+	growth_compute(p, 3, 250000, &g); /* 90 MB an hour */
+	growth_ram(&g, 1720, 250000, UINT64_C(64000000000));
+	CHECK_EQ(g.ram_bytes_now, 430000000);
+	CHECK_EQ(g.ram_limit_bytes, 6400000000);
+	CHECK_NEAR((double)(g.ram_reaches_ns - p[2].time_ns) / 3.6e12, 5970.0 / 90, 0.01);
+	growth_ram(&g, 1720, 250000, 1000000000); /* lost already */
+	CHECK_EQ(g.ram_reaches_ns, p[2].time_ns);
+	growth_compute(p, 3, 250000, &g);
+	growth_ram(&g, 1720, 250000, 0); /* the host's RAM is not known */
+	CHECK_EQ(g.ram_reaches_ns, 0);
+	growth_compute(p, 3, 0, &g);
+	growth_ram(&g, 1720, 0, 64000000000);
+	CHECK_EQ(g.ram_bytes_now, 0);
+	CHECK_EQ(g.ram_reaches_ns, 0);
+}
+
 TEST(too_little_says_nothing)
 {
 	struct growth_point p[] = { { 0, 1 }, { 60 * NS_PER_S, 100 }, { 90 * NS_PER_S, 200 } };
