@@ -312,7 +312,9 @@ const struct command cmd_cores = {
 		"Shows where the time of every core went, as mpstat -P ALL defines it: an "
 		"aggregate "
 		"of 96 cores hides one core at 100 % sys. Live, or on a recording with --at or "
-		"--from/--to. --json prints one object a second.\n\n"
+		"--from/--to. --json prints one object a second. A core that was there and has "
+		"gone "
+		"offline is named as such.\n\n"
 		"--hot lists only what the mean hides: spans in which one core was at least 95 % "
 		"busy while the mean of all was below 50 %; the exit status is 1 when there were "
 		"any.",

@@ -154,6 +154,26 @@ static int rates_cores(const struct tick *before, const struct tick *after, stru
 	return 0;
 }
 
+/* Those of before that still have no row, and those that just went. */
+static int rates_offline(const struct tick *before, const struct tick *after, struct rates *r)
+{
+	size_t hint = 0, kept = 0;
+
+	if (!after->rows[REC_CPU].len)
+		return 0;
+	for (size_t i = 0; i < r->offline.len; i++)
+		if (!rates_find_cpu(after, r->offline.items[i], &hint))
+			r->offline.items[kept++] = r->offline.items[i];
+	r->offline.len = kept;
+	hint = 0;
+	for (size_t i = 0; i < before->rows[REC_CPU].len; i++) {
+		uint64_t cpu = TICK_ROW(before, REC_CPU, rec_cpu, i)->cpu;
+		if (!rates_find_cpu(after, cpu, &hint) && !vec_push(&r->offline, cpu))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static double rates_per_s(const struct rates *r, uint64_t before, uint64_t after)
 {
 	return (double)rates_grown(before, after) * 1e9 / (double)r->interval_ns;
@@ -283,8 +303,10 @@ int rates_compute(const struct tick *before, const struct tick *after, struct ra
 {
 	struct rates r = { .from_ns = before->real_ns, .to_ns = after->real_ns };
 
-	if (after->mono_ns <= before->mono_ns)
-		return -ENODATA; /* the same reading, or the machine was started anew */
+	if (after->mono_ns <= before->mono_ns) { /* the same reading, or it was started anew */
+		ret->offline.len = 0;
+		return -ENODATA;
+	}
 	r.interval_ns = after->mono_ns - before->mono_ns;
 	uint64_t boot = rates_grown(before->boot_ns, after->boot_ns);
 	r.suspended_ns = rates_grown(r.interval_ns, boot);
@@ -294,7 +316,12 @@ int rates_compute(const struct tick *before, const struct tick *after, struct ra
 	r.cpus.cap = ret->cpus.cap;
 	r.quotas.items = ret->quotas.items;
 	r.quotas.cap = ret->quotas.cap;
+	r.offline.items = ret->offline.items;
+	r.offline.cap = ret->offline.cap;
+	r.offline.len = ret->offline.len;
 	int status = rates_cores(before, after, &r);
+	if (status == 0)
+		status = rates_offline(before, after, &r);
 	rates_vmstat(before, after, &r);
 	rates_load(before, after, &r);
 	rates_softnet(before, after, &r);
@@ -308,5 +335,6 @@ int rates_compute(const struct tick *before, const struct tick *after, struct ra
 void rates_free(struct rates *r)
 {
 	vec_free(&r->cpus);
+	vec_free(&r->offline);
 	vec_free(&r->quotas);
 }

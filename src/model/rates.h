@@ -46,6 +46,9 @@ struct rates {
 	unsigned known; /* of rate_known */
 	struct rate_cpu all;
 	VEC(struct rate_cpu) cpus;
+	/* cores that had a row in the earlier tick, or in one that was given to this struct before,
+	 * and have none now */
+	VEC(uint64_t) offline;
 	double direct_pages, kswapd_pages, allocstalls; /* per second */
 	double major_faults;                            /* per second */
 	uint64_t oom_kills;                             /* in the interval */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -31,9 +32,9 @@ struct ring {
 	uint8_t *map; /* one header page, then ring_bytes */
 	uint64_t opened_mono_ns;
 	uint64_t lost;
-	bool wanted;    /* still online, in follow_cores */
-	bool silent;    /* no record since the last follow_cores */
-	uint64_t count; /* of the event, when it was silent then */
+	uint64_t records; /* handed over */
+	bool wanted;      /* still online, in follow_cores */
+	bool dead;        /* its event ended when the core was unplugged */
 	/* the drain in progress */
 	uint64_t at, head;
 	uint64_t last_ns; /* time of the last record */
@@ -81,7 +82,7 @@ static void degrade_apply(struct perf_sampler *s, size_t step)
 		s->flags &= ~(unsigned)PERF_RING_CGROUP;
 		break;
 	case 2:
-		s->attr.read_format = 0;
+		s->attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 		s->counts_lost = false;
 		break;
 	default:
@@ -100,7 +101,7 @@ static void attr_init(struct perf_sampler *s, unsigned hz)
 		.sample_freq = hz,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP,
-		.read_format = PERF_FORMAT_LOST,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_LOST,
 		.sample_id_all = 1,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -345,13 +346,18 @@ static const uint8_t *ring_record(const struct perf_sampler *s, struct ring *rin
 	return ring->wrapped;
 }
 
+/* What read() gives, by read_format; `lost` only where the kernel counts it. */
+struct ring_count {
+	uint64_t value, enabled_ns, lost;
+};
+
 static void ring_count_lost(const struct perf_sampler *s, struct ring *ring, uint64_t said)
 {
-	uint64_t values[2];
+	struct ring_count count;
 
 	/* LOST records count side-band too; the event's own counter counts samples only */
-	if (s->counts_lost && read(ring->fd, values, sizeof(values)) == sizeof(values))
-		ring->lost = values[1];
+	if (s->counts_lost && read(ring->fd, &count, sizeof(count)) == sizeof(count))
+		ring->lost = count.lost;
 	else
 		ring->lost += said;
 }
@@ -411,7 +417,7 @@ size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_s
 		if (first->next.kind == PERF_RING_LOST)
 			ring_count_lost(s, first, first->next.lost);
 		each(arg, &first->next);
-		first->silent = false;
+		first->records++;
 		records++;
 		ring_skip(s, first);
 		ring_advance(s, first);
@@ -424,22 +430,42 @@ size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_s
 }
 
 /* The event of a core that was unplugged is dead for good, also when the core is back before
- * anybody looked. A silent core may as well be idle: then its event still counts. */
-static bool ring_is_dead(struct ring *ring)
+ * anybody looked. Its clock stands still: that of a live one goes on from one read to the next. */
+bool perf_sampler_check_dead(struct perf_sampler *s, size_t i)
 {
-	uint64_t values[2], before = ring->count;
-	bool silent = ring->silent;
+	struct ring *ring = &s->rings.items[i];
+	struct ring_count one, two;
+	const ssize_t least = offsetof(struct ring_count, lost);
 
-	ring->silent = true;
-	if (!silent) {
-		ring->count = 0;
-		return false;
+	ssize_t n = read(ring->fd, &one, sizeof(one));
+	if (n >= least)
+		n = read(ring->fd, &two, sizeof(two));
+	if (n >= least)
+		ring->dead = one.enabled_ns == two.enabled_ns;
+	else
+		ring->dead = n == 0; /* an event in error ends like a file */
+	return ring->dead;
+}
+
+static int close_gone(struct perf_sampler *s, const struct online *online)
+{
+	int closed = 0;
+
+	vec_foreach (&s->rings, ring)
+		ring->wanted = false;
+	for (size_t i = 0; i < online->cpus.len; i++) {
+		struct ring *ring = ring_of(s, online->cpus.items[i]);
+		if (ring)
+			ring->wanted = !ring->dead;
 	}
-	ssize_t n = read(ring->fd, values, sizeof(values));
-	if (n < (ssize_t)sizeof(values[0]))
-		return n == 0; /* an event in error ends like a file */
-	ring->count = values[0];
-	return before && values[0] == before;
+	for (size_t i = s->rings.len; i-- > 0;) {
+		if (s->rings.items[i].wanted)
+			continue;
+		ring_close(&s->rings.items[i], s->ring_bytes);
+		s->rings.items[i] = s->rings.items[--s->rings.len];
+		closed++;
+	}
+	return closed;
 }
 
 int perf_sampler_follow_cores(struct perf_sampler *s, struct unknowns *unknowns)
@@ -449,24 +475,15 @@ int perf_sampler_follow_cores(struct perf_sampler *s, struct unknowns *unknowns)
 	int changed = 0, r = online_read(s->root, &online, &err);
 
 	if (r == 0) {
-		vec_foreach (&s->rings, ring)
-			ring->wanted = false;
+		changed = close_gone(s, &online);
 		for (size_t i = 0; i < online.cpus.len; i++) {
-			struct ring *ring = ring_of(s, online.cpus.items[i]);
-			if (ring)
-				ring->wanted = !ring_is_dead(ring);
-			else if (ring_open(s, online.cpus.items[i], &err) == 0)
+			if (ring_of(s, online.cpus.items[i]))
+				continue;
+			if (ring_open(s, online.cpus.items[i], &err) == 0)
 				changed++;
 			else if (unknowns)
 				unknowns_add(unknowns, "profile of a core that came", "%s",
 					     err.text);
-		}
-		for (size_t i = s->rings.len; i-- > 0;) {
-			if (s->rings.items[i].wanted)
-				continue;
-			ring_close(&s->rings.items[i], s->ring_bytes);
-			s->rings.items[i] = s->rings.items[--s->rings.len];
-			changed++;
 		}
 	}
 	vec_free(&online.cpus);
@@ -501,5 +518,6 @@ size_t perf_sampler_cores(const struct perf_sampler *s)
 struct perf_sampler_core perf_sampler_core(const struct perf_sampler *s, size_t i)
 {
 	const struct ring *ring = &s->rings.items[i];
-	return (struct perf_sampler_core){ ring->cpu, ring->opened_mono_ns, ring->lost };
+	return (struct perf_sampler_core){ ring->cpu, ring->opened_mono_ns, ring->lost,
+					   ring->records };
 }

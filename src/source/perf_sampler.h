@@ -2,6 +2,7 @@
  * at least 10 s, because the incident that starves it is the one to be seen. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,13 +32,15 @@ int perf_sampler_fd(const struct perf_sampler *s);
 /* Hand over all records with time < until (CLOCK_MONOTONIC); the number of records. */
 size_t perf_sampler_drain(struct perf_sampler *s, uint64_t until_mono_ns, perf_sampler_fn each,
 			  void *arg);
-/* Follow hotplug: opens cores that came, closes those that went. Returns how many changed. */
+/* Follow hotplug: opens cores that came, closes those that went or are dead. Drain first: what a
+ * ring still holds goes with it. Returns how many changed. */
 int perf_sampler_follow_cores(struct perf_sampler *s, struct unknowns *unknowns);
 
 struct perf_sampler_core {
 	uint32_t cpu;
 	uint64_t opened_mono_ns;
-	uint64_t lost; /* samples, since it was opened, by the kernel's own count */
+	uint64_t lost;    /* samples, since it was opened, by the kernel's own count */
+	uint64_t records; /* handed over since it was opened */
 };
 
 const char *perf_sampler_event(const struct perf_sampler *s); /* "cycles" or "cpu-clock" */
@@ -46,3 +49,6 @@ size_t perf_sampler_ring_bytes(const struct perf_sampler *s);
 size_t perf_sampler_cores(const struct perf_sampler *s);
 /* i < perf_sampler_cores() */
 struct perf_sampler_core perf_sampler_core(const struct perf_sampler *s, size_t i);
+/* Has the core's sampling ended because it was unplugged, though it may be back? Asks the core
+ * itself: on one that answers no interrupts this waits. */
+bool perf_sampler_check_dead(struct perf_sampler *s, size_t i);

@@ -11,6 +11,7 @@
 #include "proc_stat.h"
 #include "profile_account.h"
 #include "profile_codec.h"
+#include "profile_cores.h"
 #include "profile_footer.h"
 #include "profile_queue.h"
 #include "rec_cpu.h"
@@ -39,14 +40,6 @@ struct thread_name {
 	char comm[16];
 };
 
-struct core_state {
-	uint32_t cpu;
-	uint64_t lost;                   /* the sampler's count so far */
-	uint64_t idle_ticks, busy_ticks; /* of /proc/stat at the last reading */
-	bool has_stat;
-	uint64_t told_s; /* second of the last missing-ticks event */
-};
-
 struct profiler {
 	const struct root *root;
 	struct perf_sampler *sampler;
@@ -62,31 +55,27 @@ struct profiler {
 	struct tick stat_tick;
 	struct map_u64 names; /* tid → index in pool */
 	VEC(struct thread_name) pool;
-	VEC(struct core_state) cores;
+	struct profile_cores cores;
 	struct profile_rows rows;
 	uint64_t real_minus_mono; /* of the drain in progress */
 	uint64_t drained_ns;      /* wall clock up to which rings were read */
 	uint64_t refused;         /* samples that found no room in the queue */
+	bool cores_changed;       /* hotplug */
 	unsigned shed, ticks;
 };
 
-static struct core_state *core_of(struct profiler *p, uint32_t cpu)
+static void forget_names(struct profiler *p)
 {
-	vec_foreach (&p->cores, core)
-		if (core->cpu == cpu)
-			return core;
-	struct core_state core = { .cpu = cpu };
-	return vec_push(&p->cores, core) ? &p->cores.items[p->cores.len - 1] : NULL;
+	map_u64_free(&p->names);
+	p->pool.len = 0;
 }
 
 static struct thread_name *name_slot(struct profiler *p, uint32_t tid)
 {
 	bool is_new;
 
-	if (p->pool.len >= MAX_THREADS) {
-		map_u64_free(&p->names);
-		p->pool.len = 0;
-	}
+	if (p->pool.len >= MAX_THREADS)
+		forget_names(p);
 	uint64_t *slot = map_u64_put(&p->names, tid, &is_new);
 	if (!slot)
 		return NULL;
@@ -236,50 +225,40 @@ static void take_record(void *arg, const struct perf_ring_record *r)
 	}
 }
 
-/* Share of the time since the last reading that a core was idle; negative = unknown. */
-static double idle_share(struct core_state *core, const struct rec_cpu *row)
+static void account_core(struct profiler *p, size_t i, uint64_t now_ns)
 {
-	uint64_t idle = row->idle + row->iowait;
-	uint64_t busy = row->usr + row->nice + row->sys + row->irq + row->softirq + row->steal;
-	uint64_t d_idle = idle - core->idle_ticks, d_busy = busy - core->busy_ticks;
-	bool known = core->has_stat && idle >= core->idle_ticks && busy >= core->busy_ticks &&
-		     d_idle + d_busy > 0;
+	struct perf_sampler_core s = perf_sampler_core(p->sampler, i);
+	struct profile_core *core = profile_cores_of(&p->cores, s.cpu);
+	unsigned hz = perf_sampler_hz(p->sampler);
 
-	core->idle_ticks = idle;
-	core->busy_ticks = busy;
-	core->has_stat = true;
-	return known ? (double)d_idle / (double)(d_idle + d_busy) : -1;
-}
-
-static double share_of_core(struct profiler *p, struct core_state *core)
-{
-	for (size_t i = 0; i < p->stat_tick.rows[REC_CPU].len; i++) {
-		const struct rec_cpu *row = TICK_ROW(&p->stat_tick, REC_CPU, rec_cpu, i);
-		if (row->cpu == core->cpu)
-			return idle_share(core, row);
-	}
-	return -1;
+	if (!core)
+		return;
+	struct profile_core_use use = profile_core_use(core, &p->stat_tick);
+	uint64_t from = MAX_OF(p->drained_ns, s.opened_mono_ns + p->real_minus_mono);
+	uint64_t records = s.records - MIN_OF(core->records, s.records);
+	/* nobody may expect samples of a core that went, or went and is back */
+	bool gone = use.offline || (profile_core_is_doubtful(&use, records, hz) &&
+				    perf_sampler_check_dead(p->sampler, i));
+	if (!gone)
+		profile_account_span(&p->account, s.cpu, from, now_ns, hz, use.idle_share);
+	if (s.lost > core->lost)
+		profile_account_lost(&p->account, now_ns - 1, s.cpu, s.lost - core->lost);
+	core->lost = s.lost;
+	core->records = s.records;
+	p->cores_changed |= gone;
 }
 
 /* What was expected of every core since the last drain, and what the kernel lost. */
 static void account_cores(struct profiler *p, uint64_t now_ns)
 {
+	size_t cores = perf_sampler_cores(p->sampler);
+
 	tick_clear(&p->stat_tick);
 	if (p->stat.fd >= 0 && reread_text(&p->stat, &p->stat_text, NULL) == 0)
 		(void)proc_stat_parse(buf_str(&p->stat_text), &p->stat_tick, NULL);
-	for (size_t i = 0; i < perf_sampler_cores(p->sampler); i++) {
-		struct perf_sampler_core s = perf_sampler_core(p->sampler, i);
-		struct core_state *core = core_of(p, s.cpu);
-		if (!core)
-			continue;
-		double share = share_of_core(p, core);
-		uint64_t from = MAX_OF(p->drained_ns, s.opened_mono_ns + p->real_minus_mono);
-		profile_account_span(&p->account, s.cpu, from, now_ns, perf_sampler_hz(p->sampler),
-				     share);
-		if (s.lost > core->lost)
-			profile_account_lost(&p->account, now_ns - 1, s.cpu, s.lost - core->lost);
-		core->lost = s.lost;
-	}
+	for (size_t i = 0; i < cores; i++)
+		account_core(p, i, now_ns);
+	p->cores_changed |= p->stat_tick.rows[REC_CPU].len > cores;
 }
 
 static void drain(struct profiler *p)
@@ -326,7 +305,7 @@ static void tell_missing(struct profiler *p, const struct profile_cpu_second *ro
 			 struct store_writer *w)
 {
 	uint32_t missing = profile_missing_ticks(row);
-	struct core_state *core = core_of(p, row->cpu);
+	struct profile_core *core = profile_cores_of(&p->cores, row->cpu);
 	char text[160], cpu[16], came[16], expected[16];
 
 	if (!core || missing * MISSING_SHARE < row->expected || row->expected < 10 ||
@@ -471,15 +450,28 @@ static int profiler_begin_segment(void *state, const struct store_clock *clock,
 	return 0;
 }
 
+/* After a drain. What happened on a core while it had no ring is known to nobody: names and
+ * mappings of processes are read again. */
+static void follow_cores(struct profiler *p)
+{
+	bool look = p->cores_changed || p->ticks % FOLLOW_CORES_TICKS == 0;
+
+	p->ticks++;
+	p->cores_changed = false;
+	if (!look || perf_sampler_follow_cores(p->sampler, &p->unknowns) <= 0)
+		return;
+	forget_names(p);
+	symbolizer_forget_maps(p->symbolizer);
+}
+
 static int profiler_tick(void *state, const struct store_clock *clock, struct store_writer *w,
 			 struct err *err)
 {
 	struct profiler *p = state;
 
-	if (p->ticks++ % FOLLOW_CORES_TICKS == 0)
-		perf_sampler_follow_cores(p->sampler, &p->unknowns);
 	symbolizer_collect(p->symbolizer);
 	drain(p);
+	follow_cores(p);
 	bool settled = symbolizer_collect(p->symbolizer);
 	uint64_t now_s = clock->real_ns / NS_PER_S;
 	int r = write_seconds(p, settled ? now_s : now_s - WAIT_FOR_SYMBOLS_S, w, err);
@@ -549,7 +541,7 @@ static void profiler_close(void *state)
 	tick_free(&p->stat_tick);
 	map_u64_free(&p->names);
 	vec_free(&p->pool);
-	vec_free(&p->cores);
+	profile_cores_free(&p->cores);
 	vec_free(&p->rows.list);
 	free(p);
 }

@@ -89,6 +89,20 @@ void process_table_forget_dead(struct process_table *t, uint32_t keep)
 	t->dead.len = kept;
 }
 
+void process_table_forget_maps(struct process_table *t)
+{
+	size_t at = 0;
+	uint64_t pid, *slot;
+
+	while (map_u64_next(&t->by_pid, &at, &pid, &slot)) {
+		struct process *p = (struct process *)(uintptr_t)*slot;
+		if (p->dead)
+			continue;
+		process_clear(p, false);
+		p->asked = false;
+	}
+}
+
 void process_table_free(struct process_table *t)
 {
 	size_t at = 0;

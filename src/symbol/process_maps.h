@@ -48,6 +48,8 @@ void process_table_inherit(struct process_table *t, struct process *p);
 void process_table_exit(struct process_table *t, uint32_t pid);
 /* Those that died `keep` or more calls ago. */
 void process_table_forget_dead(struct process_table *t, uint32_t keep);
+/* Of all that live; /proc may be asked again. */
+void process_table_forget_maps(struct process_table *t);
 void process_table_free(struct process_table *t);
 
 void process_clear(struct process *p, bool complete);

@@ -183,6 +183,11 @@ void symbolizer_forget_dead(struct symbolizer *s)
 	process_table_forget_dead(&s->processes, SYMBOLIZER_KEEP_DEAD);
 }
 
+void symbolizer_forget_maps(struct symbolizer *s)
+{
+	process_table_forget_maps(&s->processes);
+}
+
 void symbolizer_ksymbol(struct symbolizer *s, uint64_t start, uint32_t len, const char *name,
 			bool bpf)
 {

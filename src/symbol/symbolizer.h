@@ -37,6 +37,8 @@ void symbolizer_exec(struct symbolizer *s, uint32_t pid);
 /* What is known of it stays for SYMBOLIZER_KEEP_DEAD calls of symbolizer_forget_dead(). */
 void symbolizer_exit(struct symbolizer *s, uint32_t pid);
 void symbolizer_forget_dead(struct symbolizer *s);
+/* Records are missing: what is known of living processes may be wrong and is read anew. */
+void symbolizer_forget_maps(struct symbolizer *s);
 void symbolizer_ksymbol(struct symbolizer *s, uint64_t start, uint32_t len, const char *name,
 			bool bpf);
 

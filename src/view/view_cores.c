@@ -79,6 +79,11 @@ void view_cores_text(FILE *out, const struct terminal *term, const struct rates 
 	}
 	fprintf(out, "%s\n", timefmt_local(time, r->to_ns));
 	table_print(&t, out, term);
+	vec_foreach (&r->offline, cpu)
+		fprintf(out, "%s%llu", cpu == r->offline.items ? "offline: " : ", ",
+			(unsigned long long)*cpu);
+	if (r->offline.len)
+		fputc('\n', out);
 }
 
 static void view_cores_members(struct json *j, const struct rate_cpu *c)
@@ -107,6 +112,10 @@ void view_cores_json(struct json *j, const struct envelope *e, const struct rate
 	vec_foreach (&r->cpus, it)
 		if (rate_cpu_busy(it) >= RATE_SATURATED_PERCENT)
 			json_u64(j, NULL, it->cpu);
+	json_end_array(j);
+	json_array(j, "offline");
+	vec_foreach (&r->offline, cpu)
+		json_u64(j, NULL, *cpu);
 	json_end_array(j);
 	json_end_object(j);
 }

@@ -1,6 +1,8 @@
 #include "check.h"
 #include "profile_account.h"
+#include "profile_cores.h"
 #include "profile_queue.h"
+#include "rec_cpu.h"
 
 #define S UINT64_C(1000000000)
 
@@ -29,6 +31,55 @@ TEST(expected_and_received_per_second)
 	CHECK(profile_account_first(&a) == UINT64_MAX);
 	vec_free(&rows.list);
 	profile_account_free(&a);
+}
+
+static void stat_row(struct tick *t, uint64_t cpu, uint64_t sys, uint64_t idle, uint64_t steal)
+{
+	struct rec_cpu *row = tick_add_row(t, REC_CPU);
+	row->cpu = cpu;
+	row->sys = sys;
+	row->idle = idle;
+	row->steal = steal;
+}
+
+TEST(a_core_by_proc_stat)
+{
+	struct profile_cores cores = { 0 };
+	struct profile_core *core = profile_cores_of(&cores, 3);
+	AUTO_TICK struct tick t = { 0 };
+
+	CHECK(core && profile_cores_of(&cores, 3) == core);
+	CHECK(!profile_core_use(core, &t).offline); /* nothing could be read */
+	stat_row(&t, 3, 1000, 1000, 0);
+	CHECK(profile_core_use(core, &t).idle_share < 0); /* no second reading yet */
+	tick_clear(&t);
+	stat_row(&t, 3, 1060, 1020, 20);
+	struct profile_core_use use = profile_core_use(core, &t);
+	CHECK_NEAR(use.idle_share, 0.2, 1e-9);
+	CHECK_NEAR(use.ran_s, 0.6, 1e-9); /* what was stolen gives no samples */
+	/* it goes, and comes back with counters that grew meanwhile */
+	tick_clear(&t);
+	stat_row(&t, 0, 0, 0, 0);
+	use = profile_core_use(core, &t);
+	CHECK(use.offline && use.idle_share < 0);
+	tick_clear(&t);
+	stat_row(&t, 3, 1060, 9000, 20);
+	use = profile_core_use(core, &t);
+	CHECK(!use.offline && use.idle_share < 0 && use.ran_s == 0);
+	profile_cores_free(&cores);
+}
+
+TEST(when_an_event_may_be_dead)
+{
+	struct profile_core_use busy = { .ran_s = 1.0 }, half = { .ran_s = 0.6 };
+	struct profile_core_use still = { .ran_s = 0 }, little = { .ran_s = 0.15 };
+
+	CHECK(profile_core_is_doubtful(&busy, 0, 97));
+	CHECK(profile_core_is_doubtful(&half, 26, 97)); /* went in the midst of it */
+	CHECK(!profile_core_is_doubtful(&busy, 90, 97));
+	CHECK(!profile_core_is_doubtful(&half, 58, 97)); /* then its interrupts were off */
+	CHECK(!profile_core_is_doubtful(&still, 0, 97));
+	CHECK(!profile_core_is_doubtful(&little, 0, 97));
 }
 
 TEST(queue_is_first_in_first_out)

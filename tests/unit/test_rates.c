@@ -84,6 +84,21 @@ TEST(hotplug_and_resets)
 	CHECK_EQ(rates_compute(&a, &b, &r), 0);
 	CHECK_EQ(r.cpus.len, 1);
 	CHECK_NEAR(r.all.sys, 50.0, 1e-9);
+	CHECK_EQ(r.offline.len, 1);
+	CHECK_EQ(r.offline.items[0], 1);
+
+	AUTO_TICK struct tick c = at(3);
+	CPU(&c, 0, 0, 0, 60, 60, 0, 0, 0, 0, 0, 0); /* 1 is still away, 2 and 3 went */
+	CHECK_EQ(rates_compute(&b, &c, &r), 0);
+	CHECK_EQ(r.offline.len, 3);
+	AUTO_TICK struct tick d = at(4);
+	CPU(&d, 0, 0, 0, 70, 70, 0, 0, 0, 0, 0, 0);
+	CPU(&d, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0);
+	CHECK_EQ(rates_compute(&c, &d, &r), 0);
+	CHECK_EQ(r.offline.len, 2);
+	CHECK(r.offline.items[0] != 1 && r.offline.items[1] != 1);
+	CHECK_EQ(rates_compute(&d, &a, &r), -ENODATA); /* another boot knows other cores */
+	CHECK_EQ(r.offline.len, 0);
 }
 
 TEST(clocks)

@@ -281,6 +281,11 @@ TEST(mappings_of_a_process)
 	CHECK_EQ(process_find_map(process_table_get(&t, 11), 0x400800)->file, 98);
 	process_table_exit(&t, 11);
 	CHECK(process_table_get(&t, 11) != NULL);
+	/* records were missed: the living are asked again, of the dead nobody can be */
+	p->complete = p->asked = true;
+	process_table_forget_maps(&t);
+	CHECK(!p->complete && !p->asked && !process_find_map(p, 0x400800));
+	CHECK(process_find_map(process_table_get(&t, 11), 0x400800) != NULL);
 	process_table_forget_dead(&t, 1);
 	CHECK(!process_table_get(&t, 11));
 	process_table_free(&t);

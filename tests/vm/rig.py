@@ -102,6 +102,8 @@ def boot(kernel, initrd, *more, append="", seconds=270, **popen):
                         "-no-reboot", "-kernel", kernel, "-initrd", initrd, "-append", f"console=ttyS0 panic=-1 quiet {append}", *more],
                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **popen)
     text = p.stdout.decode(errors="replace").replace("\r", "")
+    if os.environ.get("ZSCOPE_VM_CONSOLE"):  # to look at what the machine printed
+        open(os.environ["ZSCOPE_VM_CONSOLE"], "w").write(text)
     answers = {}
     for key, value in re.findall(r"@@(\w+)@@ ([^\n]*)", text):
         answers[key] = json.loads(value) if value.strip() else {}
