@@ -150,8 +150,7 @@ static int check_run(struct invocation *in, struct err *err)
 		r = root_open(in->common.root, &root, err);
 	if (r < 0)
 		return r;
-	r = check_gather(&root, interval, in->common.store ? in->common.store : STORE_DEFAULT, &c,
-			 err);
+	r = check_gather(&root, interval, in->store, &c, err);
 	if (r < 0)
 		return r;
 	check_print(in, &root, format, &c);

@@ -248,7 +248,7 @@ static void cores_name_host(struct cores_run *c, struct stream *stream, uint64_t
 
 static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
 {
-	const char *dir = c->in->common.store ? c->in->common.store : STORE_DEFAULT;
+	const char *dir = c->in->store;
 	uint64_t from, to;
 	struct stream *stream;
 

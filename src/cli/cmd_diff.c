@@ -219,7 +219,7 @@ static int diff_show(const struct invocation *in, struct profile *window, struct
 static int diff_run(struct invocation *in, struct err *err)
 {
 	const struct diff_options *o = in->options;
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 	AUTO(close_stream) struct stream *s = NULL;
 	AUTO_PROFILE struct profile window = { 0 };
 	AUTO(free_base) struct diff_base base = { 0 };

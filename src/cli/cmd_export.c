@@ -83,7 +83,7 @@ static void close_reader(struct store_reader **r)
 
 static int export_read_store(const struct invocation *in, struct profile *p, struct err *err)
 {
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 	AUTO(close_reader) struct store_reader *reader = NULL;
 	uint64_t span_from, span_to, from, to;
 	int r = store_reader_open(dir, &reader, err);

@@ -216,7 +216,7 @@ static int flame_file(const struct invocation *in, const struct profile_window_o
 static int flame_run(struct invocation *in, struct err *err)
 {
 	const struct flame_options *o = in->options;
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 	struct profile_window_options w = flame_filter_options(o);
 	AUTO(close_stream) struct stream *s = NULL;
 	AUTO_PROFILE struct profile p = { 0 };

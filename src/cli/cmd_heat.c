@@ -187,7 +187,7 @@ static void close_stream(struct stream **s)
 static int heat_run(struct invocation *in, struct err *err)
 {
 	const struct heat_options *o = in->options;
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 	AUTO(close_stream) struct stream *s = NULL;
 	AUTO_HEAT struct heat h = { 0 };
 	uint64_t from_ns, to_ns;

@@ -24,7 +24,7 @@ static int metrics_run(struct invocation *in, struct err *err)
 								   : NULL };
 	struct http_answer answer = { 0 };
 	struct api *api = NULL;
-	int r = api_open_once(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
+	int r = api_open_once(in->store, &api, err);
 
 	if (r < 0)
 		return r;

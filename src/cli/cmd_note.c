@@ -46,7 +46,7 @@ static int note_run(struct invocation *in, struct err *err)
 		.fields = fields,
 		.n_fields = ARRAY_LEN(fields),
 	};
-	int r = note_spool_put(in->common.store ? in->common.store : STORE_DEFAULT, &event, err);
+	int r = note_spool_put(in->store, &event, err);
 	return r < 0 ? r : STATUS_OK;
 }
 

@@ -78,7 +78,7 @@ static int purge_print(struct invocation *in, const struct root *root,
 static void purge_note(struct invocation *in, const struct purge_options *o,
 		       const struct purge_result *result)
 {
-	const char *store = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *store = in->store;
 	uint64_t released =
 		result->before.dying - MIN_OF(result->before.dying, result->after.dying);
 	char number[24], text[200];

@@ -88,7 +88,7 @@ static int record_run(struct invocation *in, struct err *err)
 	AUTO_ROOT struct root root = { .fd = -1 };
 	struct record_parts parts;
 	struct recorder_options r = {
-		.store_dir = in->common.store ? in->common.store : STORE_DEFAULT,
+		.store_dir = in->store,
 		.store = { .max_bytes = RECORD_MAX_BYTES,
 			   .max_age_ns = o->max_age.value,
 			   .segment_ns = o->segment.value },

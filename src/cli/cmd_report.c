@@ -26,7 +26,7 @@ static int report_run(struct invocation *in, struct err *err)
 	struct report_options o = { .by_cpu = cli->cpu.set, .cpu = (uint32_t)cli->cpu.value };
 	AUTO_BUF struct buf out = { 0 };
 	struct api *api = NULL;
-	int r = api_open_once(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
+	int r = api_open_once(in->store, &api, err);
 
 	if (r < 0)
 		return r;

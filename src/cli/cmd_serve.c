@@ -74,7 +74,7 @@ static int serve_run(struct invocation *in, struct err *err)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	r = api_open(in->common.store ? in->common.store : STORE_DEFAULT, &api, err);
+	r = api_open(in->store, &api, err);
 	if (r < 0)
 		return r;
 	http.handler = api_handle;

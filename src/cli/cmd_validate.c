@@ -195,7 +195,7 @@ static void validate_store(struct invocation *in, const char *store, const struc
 static int validate_run(struct invocation *in, struct err *err)
 {
 	const struct validate_options *o = in->options;
-	const char *store = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *store = in->store;
 	uint64_t length = o->length.set ? o->length.value : validate_default_ns;
 	uint64_t fixed = o->since.set ? o->since.value
 				      : validate_last_fix(o->state ? o->state : STATE_DEFAULT);

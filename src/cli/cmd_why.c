@@ -275,16 +275,16 @@ static int why_run(struct invocation *in, struct err *err)
 	const struct common *c = &in->common;
 	bool recorded = c->store || c->at.set || c->from.set || c->to.set || o->event;
 
-	if (c->root && strcmp(c->root, "/") != 0)
-		return recorded || o->watch.set
-			       ? err_set(err, -EINVAL, "--root is for a captured host, alone")
-			       : why_captured(in, err);
+	if (c->root && strcmp(c->root, "/") != 0 && o->watch.set)
+		return err_set(err, -EINVAL, "--watch is for this host, --root for another");
+	if (c->root && strcmp(c->root, "/") != 0 && !recorded)
+		return why_captured(in, err);
 	if (recorded && o->watch.set)
 		return err_set(err, -EINVAL,
 			       "--watch is for now, --at, --from, --to, --event and --store for a "
 			       "recording");
 	if (recorded)
-		return why_answer(in, c->store ? c->store : STORE_DEFAULT, false, err);
+		return why_answer(in, in->store, false, err);
 	__attribute__((cleanup(why_watch_close))) struct why_watch w = {
 		.in = in,
 		.length_ns = o->watch.set ? o->watch.value : why_default_watch_ns,

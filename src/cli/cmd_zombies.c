@@ -201,7 +201,7 @@ static int read_around(struct invocation *in, const struct root *root, const str
 {
 	const struct zombies_cli *o = in->options;
 
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 
 	ret->verdict_known = zombie_verdict_of(envelope->kernel, offer->memory != CGROUP_MEMORY_V2,
 					       offer->n_cpus, &ret->verdict) == 0;

@@ -169,6 +169,7 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 	if (!options)
 		return err_set(err, -ENOMEM, "out of memory");
 	in.options = options;
+	in.store = STORE_DEFAULT;
 	for (int i = 0; i < argc; i++) {
 		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
 			argv[in.n_args++] = argv[i]; /* never ahead of i */
@@ -185,6 +186,8 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 	if (in.n_args && !*command->arguments && !in.common.help)
 		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope %s --help'",
 			       in.args[0], command->name);
+	if (in.common.store)
+		in.store = in.common.store;
 	*ret = in;
 	TAKE_PTR(options);
 	return 0;

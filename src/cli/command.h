@@ -65,8 +65,10 @@ struct common {
 struct invocation {
 	const struct command *command;
 	struct common common;
-	void *options; /* zeroed, then filled: the command's own struct */
-	char **args;   /* what is left after options */
+	const char
+		*store; /* the recording to use: --store, else that of --root, else of this host */
+	void *options;  /* zeroed, then filled: the command's own struct */
+	char **args;    /* what is left after options */
 	size_t n_args;
 	uint64_t now_ns;
 	struct terminal out, diag; /* of stdout and stderr */

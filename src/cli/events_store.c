@@ -264,7 +264,7 @@ static int events_only_notes(struct events_request *request, const char *dir, st
 
 int events_from_store(struct events_request *request, struct err *err)
 {
-	const char *dir = request->in->common.store ? request->in->common.store : STORE_DEFAULT;
+	const char *dir = request->in->store;
 	AUTO_ROOT struct root root = { .fd = -1 };
 	struct stream *stream;
 	struct err why = { 0 };

@@ -1,15 +1,18 @@
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "bundle.h"
 #include "commands.h"
 #include "help.h"
+#include "root.h"
 #include "timefmt.h"
 
 static enum term_color_mode main_color_mode(const char *text)
@@ -55,6 +58,26 @@ static int main_unpack_root(struct invocation *in, char unpacked[64], struct err
 	return r;
 }
 
+/* The recording that lies in the tree of --root; this host's would answer for the wrong one. The
+ * path is resolved inside of the tree, where links cannot lead out of it. */
+static int main_find_store(struct invocation *in, char ret_path[PATH_MAX], struct err *err)
+{
+	const struct common *c = &in->common;
+	AUTO_ROOT struct root root = { .fd = -1 };
+	char link[64];
+
+	if (c->store || !c->root || root_open(c->root, &root, NULL) < 0 || root.live)
+		return 0;
+	AUTO_CLOSE int fd = root_open_dir(&root, STORE_DEFAULT, 0, NULL);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = fd < 0 ? -1 : readlink(link, ret_path, PATH_MAX - 1);
+	in->store = ret_path;
+	ret_path[n > 0 ? n : 0] = '\0';
+	if (n <= 0 && (c->at.set || c->from.set || c->to.set || c->length.set))
+		return err_set(err, -ENOENT, "%s: no recording in it (" STORE_DEFAULT ")", c->root);
+	return 0;
+}
+
 static int main_run(const struct command *command, int argc, char **argv)
 {
 	struct invocation in;
@@ -70,6 +93,9 @@ static int main_run(const struct command *command, int argc, char **argv)
 	}
 	AUTO(main_remove_bundle) char unpacked[64] = "";
 	if (main_unpack_root(&in, unpacked, &err) < 0)
+		return main_fail(&err);
+	char store[PATH_MAX];
+	if (main_find_store(&in, store, &err) < 0)
 		return main_fail(&err);
 	in.out = terminal_of(stdout, main_color_mode(in.common.color));
 	in.diag = terminal_of(stderr, main_color_mode(in.common.color));

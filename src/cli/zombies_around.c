@@ -149,7 +149,7 @@ int zombies_recorded(struct invocation *in, bool asks_live, struct err *err)
 	AUTO(zombies_around_free) struct around a = { 0 };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	struct envelope envelope = { 0 };
-	const char *dir = in->common.store ? in->common.store : STORE_DEFAULT;
+	const char *dir = in->store;
 
 	if (asks_live)
 		return err_set(err, -EINVAL,

@@ -77,6 +77,8 @@ int store_dir_open_writer(const char *dir, struct err *err)
 
 int store_dir_open_reader(const char *dir, struct err *err)
 {
+	if (!*dir)
+		return err_set(err, -ENOENT, "no recording there");
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;

@@ -49,4 +49,16 @@ assert any(f["finding"] == "net-driver-reset" for f in a["findings"])
 assert a["plan"][0]["action"] == "disable" and a["plan"][0]["target"] == "ecs.service", a["plan"]
 assert [p["action"] for p in a["plan"]].count("purge") == 1
 ' || status=1
+# a mounted disk brings its own recording, and a link out of it is not followed
+mkdir -p disk/var/lib away
+timeout 20 "$zscope" record --store "$tmp/away/rec" --for 2s --interval 100ms --no-profile 2>/dev/null
+ln -s "$tmp/away/rec" disk/var/lib/zombiescope
+if "$zscope" cores --root disk --from -1m >out.link 2>&1 || ! grep -q 'disk: no recording in it' out.link; then
+	echo "FAILED: a link leads out of --root"
+	status=1
+fi
+rm disk/var/lib/zombiescope
+cp -r away/rec disk/var/lib/zombiescope
+"$zscope" cores --root disk --from -1m --count 1 --json >out.disk || { echo "FAILED: the recording below --root"; status=1; }
+"$zscope" cores --store away/rec --count 1 --json | cmp - out.disk || status=1
 exit $status
