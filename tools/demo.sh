@@ -20,7 +20,9 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-step() { printf '\n\033[1m== %s\033[0m\n\n' "$*"; }
+bold= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+step() { printf '\n%s== %s%s\n\n' "$bold" "$*" "$plain"; }
 
 [ "$(id -u)" -eq 0 ] || { echo "make demo needs root: it makes cgroups and reads the kernel" >&2; exit 2; }
 

@@ -55,8 +55,11 @@ static size_t check_facts(const struct root *root, const char *store, struct che
 	struct err err = { 0 };
 	size_t n = 0;
 
-	if (!root->live)
+	if (!root->live) {
+		unknowns_add(&c->unknown, "crash loops and driver resets",
+			     "not looked for in a host that is not running: see zscope why --root");
 		return 0;
+	}
 	if (!root_exists(root, "run/systemd/system") && docker_sockets(engines) == 0)
 		unknowns_add(&c->unknown, "crash loops",
 			     "pid 1 is not systemd and no container engine answers");

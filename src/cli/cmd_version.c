@@ -2,11 +2,14 @@
 
 #include "buf.h"
 #include "commands.h"
+#include "envelope.h"
 #include "json.h"
 
 static int version_run(struct invocation *in, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
+	AUTO_ROOT struct root root = { .fd = -1 };
+	struct envelope envelope = { 0 };
 	struct json j;
 
 	(void)err;
@@ -16,7 +19,9 @@ static int version_run(struct invocation *in, struct err *err)
 	}
 	json_init(&j, &out);
 	json_object(&j, NULL);
-	json_str(&j, "schema", "zombiescope/version/1");
+	if (root_open(NULL, &root, NULL) == 0)
+		envelope_read(&root, &envelope);
+	envelope_json(&j, &envelope, "version", in->now_ns);
 	json_str(&j, "version", ZSCOPE_VERSION);
 	json_end_object(&j);
 	puts(buf_str(&out));

@@ -103,6 +103,19 @@ void table_print(const struct table *t, FILE *out, const struct terminal *term)
 		table_put(t, out, term, t->cells.items + r * t->columns, widths);
 }
 
+bool table_is_cut(const struct table *t, const struct terminal *term)
+{
+	size_t width = 0;
+
+	for (size_t c = 0; c < t->columns; c++) {
+		size_t widest = table_width_of(t->heads[c]);
+		for (size_t i = c; i < t->cells.len; i += t->columns)
+			widest = MAX_OF(widest, t->cells.items[i].width);
+		width += widest + (c ? TABLE_GAP : 0);
+	}
+	return width > term->width;
+}
+
 void table_free(struct table *t)
 {
 	vec_free(&t->cells);

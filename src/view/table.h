@@ -30,6 +30,8 @@ void table_cell(struct table *t, enum term_color color, const char *format, ...)
 /* Bytes as they are, with a length: may hold NUL. */
 void table_cell_bytes(struct table *t, enum term_color color, const char *bytes, size_t len);
 void table_print(const struct table *t, FILE *out, const struct terminal *term);
+/* Does a terminal of this width not show all of it? */
+bool table_is_cut(const struct table *t, const struct terminal *term);
 void table_free(struct table *t);
 
 #define AUTO_TABLE __attribute__((cleanup(table_free)))

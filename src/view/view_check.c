@@ -20,6 +20,16 @@ static enum term_color view_check_color(enum health_level level)
 	return colors[level];
 }
 
+/* What a row says beside its number, and for what is not green the command to run next. */
+static void view_check_detail(struct buf *out, const struct health_line *line)
+{
+	bool told = line->level != HEALTH_UNKNOWN;
+
+	buf_add_str(out, told ? line->detail : "");
+	if (told && line->level != HEALTH_GREEN)
+		buf_addf(out, "%s→ %s", *line->detail ? "  " : "", line->check->next);
+}
+
 static void view_check_row(struct table *t, const struct health_line *line)
 {
 	const struct health_check *c = line->check;
@@ -39,9 +49,7 @@ static void view_check_row(struct table *t, const struct health_line *line)
 	else
 		table_cell(t, TERM_DIM, "%s %g / –%s%s", sign, c->yellow, gap, c->unit);
 	AUTO_BUF struct buf more = { 0 };
-	buf_add_str(&more, told ? line->detail : "");
-	if (told && !fine)
-		buf_addf(&more, "%s→ %s", *line->detail ? "  " : "", c->next);
+	view_check_detail(&more, line);
 	table_cell_bytes(t, TERM_PLAIN, buf_str(&more), more.len);
 }
 
@@ -60,6 +68,23 @@ static void view_check_summary(FILE *out, const struct terminal *term,
 		counts[HEALTH_UNKNOWN]);
 }
 
+/* A narrow terminal cuts the last column, which has what to do: for what is wrong it is said in
+ * full. */
+static void view_check_findings(FILE *out, const struct terminal *term,
+				const struct health_result *r)
+{
+	vec_foreach (&r->lines, it) {
+		AUTO_BUF struct buf more = { 0 };
+		if (it->level != HEALTH_YELLOW && it->level != HEALTH_RED)
+			continue;
+		view_check_detail(&more, it);
+		fprintf(out, "%s%s%s: ", terminal_on(term, view_check_color(it->level)),
+			it->check->title, terminal_off(term));
+		terminal_text(out, buf_str(&more));
+		fputc('\n', out);
+	}
+}
+
 void view_check_text(FILE *out, const struct terminal *term, const struct health_result *r,
 		     const struct unknowns *unknown)
 {
@@ -70,6 +95,8 @@ void view_check_text(FILE *out, const struct terminal *term, const struct health
 	vec_foreach (&r->lines, it)
 		view_check_row(&t, it);
 	table_print(&t, out, term);
+	if (term->tty && table_is_cut(&t, term))
+		view_check_findings(out, term, r);
 	vec_foreach (&unknown->list, it) {
 		AUTO_BUF struct buf line = { 0 };
 		esc_tty(&line, it->what, strlen(it->what));

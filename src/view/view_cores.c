@@ -7,7 +7,7 @@
 #include "table.h"
 #include "timefmt.h"
 
-enum { VIEW_CORES_BAR = 20 };
+enum { VIEW_CORES_BAR = 20, VIEW_CORES_LEAST = 5, VIEW_CORES_COLUMNS = 74 };
 
 static const struct {
 	const char *name;
@@ -40,18 +40,18 @@ static enum term_color view_cores_color(const struct rate_cpu *c)
 }
 
 /* '#' kernel, '=' user, '.' idle: readable without colour too. */
-static void view_cores_bar(char ret[VIEW_CORES_BAR + 1], const struct rate_cpu *c)
+static void view_cores_bar(char ret[VIEW_CORES_BAR + 1], const struct rate_cpu *c, int width)
 {
-	double per = 100.0 / VIEW_CORES_BAR;
+	double per = 100.0 / width;
 	int kernel = (int)lround(rate_cpu_kernel(c) / per);
 	int busy = (int)lround(rate_cpu_busy(c) / per);
 
-	for (int i = 0; i < VIEW_CORES_BAR; i++)
+	for (int i = 0; i < width; i++)
 		ret[i] = i < kernel ? '#' : i < busy ? '=' : '.';
-	ret[VIEW_CORES_BAR] = '\0';
+	ret[width] = '\0';
 }
 
-static void view_cores_row(struct table *t, const char *name, const struct rate_cpu *c)
+static void view_cores_row(struct table *t, const char *name, const struct rate_cpu *c, int width)
 {
 	char bar[VIEW_CORES_BAR + 1];
 	enum term_color color = view_cores_color(c);
@@ -59,7 +59,7 @@ static void view_cores_row(struct table *t, const char *name, const struct rate_
 	table_cell(t, color, "%s", name);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		table_cell(t, TERM_PLAIN, "%.2f", view_cores_value(c, i));
-	view_cores_bar(bar, c);
+	view_cores_bar(bar, c, width);
 	table_cell(t, color, "%s", bar);
 }
 
@@ -68,14 +68,18 @@ void view_cores_text(FILE *out, const struct terminal *term, const struct rates 
 	static const char *const heads[] = { "cpu",    "usr",   "nice", "sys",
 					     "iowait", "irq",   "soft", "steal",
 					     "guest",  "gnice", "idle", "#kernel =user" };
+	/* the columns take 73 characters; a terminal of 80 gets a bar of a third */
+	int room =
+		term->tty ? (int)MIN_OF(term->width, 1000u) - VIEW_CORES_COLUMNS : VIEW_CORES_BAR;
+	int width = room < VIEW_CORES_LEAST ? VIEW_CORES_LEAST : MIN_OF(room, (int)VIEW_CORES_BAR);
 	AUTO_TABLE struct table t;
 	char time[TIMEFMT_MAX], name[24];
 
 	table_init(&t, heads, "rrrrrrrrrrrl", ARRAY_LEN(heads));
-	view_cores_row(&t, "all", &r->all);
+	view_cores_row(&t, "all", &r->all, width);
 	vec_foreach (&r->cpus, it) {
 		snprintf(name, sizeof(name), "%llu", (unsigned long long)it->cpu);
-		view_cores_row(&t, name, it);
+		view_cores_row(&t, name, it, width);
 	}
 	fprintf(out, "%s\n", timefmt_local(time, r->to_ns));
 	table_print(&t, out, term);

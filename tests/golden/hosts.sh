@@ -69,4 +69,28 @@ compare npd-hybrid.txt "$zscope" check --format npd --root hybrid
 # a host travels as one file and gives the same answer
 "$zscope" capture --root v1-96 -o "$tmp/v1-96.tar.zst" >/dev/null || status=1
 compare check-v1-96.json "$zscope" check --json --root "$tmp/v1-96.tar.zst"
+
+# on a terminal of 80 columns: what to run next is still said, and every core has its bar
+narrow() { # narrow COMMAND...
+	python3 -c 'import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 25, 80, 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+out = b""
+try:
+    while part := os.read(fd, 4096):
+        out += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.write(out.decode().replace("\r", ""))' "$@"
+}
+narrow "$zscope" check --color never --root v1-96 >"$tmp/narrow"
+grep -q '^zombie memory cgroups: .*→ zscope zombies' "$tmp/narrow" || { echo "FAILED: 80 columns hide what to run next"; cat "$tmp/narrow"; status=1; }
+narrow "$zscope" cores --color never --root v1-96 >"$tmp/narrow"
+if ! grep -qE ' [#=.]{5,6}$' "$tmp/narrow" || sed 1,2d "$tmp/narrow" | grep -q '…'; then
+	echo "FAILED: 80 columns cut the bar"
+	status=1
+fi
 exit $status
