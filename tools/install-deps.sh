@@ -4,7 +4,7 @@ set -eu
 
 build="gcc clang llvm meson ninja-build pkg-config bpftool libbpf-dev libelf-dev zlib1g-dev libzstd-dev libsystemd-dev
 	libmicrohttpd-dev libjansson-dev libpcre2-dev libncurses-dev libcmocka-dev"
-test="$build qemu-system-x86 cpio kmod xz-utils util-linux-extra chromium prometheus prometheus-node-exporter curl fonts-dejavu-core clang-format-14 libclang-rt-14-dev strace faketime e2fsprogs xfsprogs btrfs-progs sysstat linux-perf jq zstd tmux python3 git procps
+test="$build qemu-system-x86 cpio kmod xz-utils util-linux-extra chromium prometheus prometheus-node-exporter curl fonts-dejavu-core clang-format-14 libclang-rt-14-dev strace faketime e2fsprogs xfsprogs btrfs-progs sysstat linux-perf jq zstd tmux python3 git procps groff-base
 	systemd-container debootstrap docker.io podman systemd-journal-remote busybox-static"
 bench="$build curl prometheus-node-exporter sysstat linux-perf python3 strace systemd-container debootstrap"
 

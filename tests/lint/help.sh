@@ -3,6 +3,7 @@
 # stands in all of them.
 set -eu
 zscope=$2
+command -v groff >/dev/null || { echo "groff (package groff-base) is missing"; exit 77; }
 for command in $("$zscope" generate commands); do
 	help=$("$zscope" "$command" --help)
 	man=$("$zscope" generate man "$command" | sed 's/\\-/-/g')
@@ -15,9 +16,8 @@ for command in $("$zscope" generate commands); do
 			"$zscope" generate $shell | grep -qe "$option" || { echo "$command: $option is not in $shell"; exit 1; }
 		done
 	done
-	if command -v man >/dev/null && command -v groff >/dev/null; then
-		"$zscope" generate man "$command" | groff -man -ww -Tutf8 >/dev/null
-	fi
+	warnings=$("$zscope" generate man "$command" | groff -man -ww -Tutf8 2>&1 >/dev/null)
+	[ -z "$warnings" ] || { echo "$command: the man page: $warnings"; exit 1; }
 done
 wide=$("$zscope" --help | awk 'length > 80')
 [ -z "$wide" ] || { echo "zscope --help is wider than 80 columns: $wide"; exit 1; }
