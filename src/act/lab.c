@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +59,15 @@ void lab_say(struct lab_run *run, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	run->say(run->say_arg, line);
+}
+
+int lab_hold_core(unsigned cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
 }
 
 int lab_write(const char *dir, const char *name, const char *text, struct err *err)

@@ -84,3 +84,5 @@ pid_t lab_make_child(struct lab_run *run, int (*fn)(struct lab_run *run, void *a
 int lab_wait_child(struct lab_run *run, pid_t pid, struct err *err);
 /* Write text into dir/name, as cgroup files want it: one write. */
 int lab_write(const char *dir, const char *name, const char *text, struct err *err);
+/* The calling process runs on that core only. -1 with errno set. */
+int lab_hold_core(unsigned cpu);

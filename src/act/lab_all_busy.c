@@ -10,11 +10,8 @@ enum { ALL_BUSY_SPINS = 1000000, ALL_BUSY_MOST = 1024 };
 static int all_busy_child(struct lab_run *run, void *arg)
 {
 	volatile uint64_t x = 1;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(*(unsigned *)arg, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (lab_hold_core(*(unsigned *)arg) < 0)
 		return -errno;
 	while (clock_mono_ns() < run->deadline_ns)
 		for (unsigned i = 0; i < ALL_BUSY_SPINS; i++)

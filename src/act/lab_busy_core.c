@@ -39,12 +39,8 @@ static int busy_usr(uint64_t until_ns)
 
 static int busy_child(struct lab_run *run, void *arg)
 {
-	cpu_set_t set;
-
 	(void)arg;
-	CPU_ZERO(&set);
-	CPU_SET(run->options.cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (lab_hold_core(run->options.cpu) < 0)
 		return -errno;
 	if (strcmp(run->options.mode, "rt") == 0) {
 		const struct sched_param lowest = { .sched_priority = 1 };

@@ -73,11 +73,8 @@ static int reset_hold(struct lab_run *run, void *arg)
 {
 	static char bytes[RESET_READ_BYTES];
 	const struct reset_place *place = arg;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(place->cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (lab_hold_core(place->cpu) < 0)
 		return -errno;
 	AUTO_CLOSE int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

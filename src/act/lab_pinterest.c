@@ -197,12 +197,9 @@ static int reader_work(struct lab_run *run, int ready_fd, work_fn work, int fd)
 static int reader_child(struct lab_run *run, void *arg)
 {
 	const struct incident *in = arg;
-	cpu_set_t set;
 
 	prctl(PR_SET_NAME, "lab-reader");
-	CPU_ZERO(&set);
-	CPU_SET(run->options.cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (lab_hold_core(run->options.cpu) < 0)
 		return -errno;
 	int r = in->units ? lab_unit_enter_scope(run, in->scope, in->slice, NULL)
 			  : lab_write(in->reader, "cgroup.procs", "0", NULL);

@@ -50,12 +50,9 @@ static int softirq_child(struct lab_run *run, void *arg)
 	struct ip_mreqn loopback = { .imr_ifindex = 1 };
 	struct mmsghdr batch[SOFTIRQ_BATCH] = { 0 };
 	struct iovec byte = { .iov_base = "z", .iov_len = 1 };
-	cpu_set_t set;
 
 	(void)arg;
-	CPU_ZERO(&set);
-	CPU_SET(run->options.cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+	if (lab_hold_core(run->options.cpu) < 0)
 		return -errno;
 	int r = softirq_receivers(&to);
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

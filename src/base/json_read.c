@@ -7,6 +7,7 @@
 
 #include "auto.h"
 #include "buf.h"
+#include "scan.h"
 #include "text.h"
 
 struct json_in {
@@ -27,11 +28,7 @@ static int json_hex4(const char *p, unsigned *ret)
 	unsigned v = 0;
 
 	for (int i = 0; i < 4; i++) {
-		char c = p[i];
-		int d = c >= '0' && c <= '9'   ? c - '0'
-			: c >= 'a' && c <= 'f' ? c - 'a' + 10
-			: c >= 'A' && c <= 'F' ? c - 'A' + 10
-					       : -1;
+		int d = scan_hex_digit(p[i]);
 		if (d < 0)
 			return -EBADMSG;
 		v = v << 4 | (unsigned)d;

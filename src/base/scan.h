@@ -12,6 +12,14 @@ static inline bool scan_is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
+/* -1 = none. */
+static inline int scan_hex_digit(char c)
+{
+	if (scan_is_digit(c))
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* Digits at p; returns p itself when there are none. */
 static inline const char *scan_u64(const char *p, uint64_t *ret)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "scan.h"
 
 int text_take_u64(const char **p, uint64_t *ret)
 {
@@ -24,28 +25,17 @@ int text_take_u64(const char **p, uint64_t *ret)
 	return 0;
 }
 
-static int text_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 int text_take_hex(const char **p, uint64_t *ret)
 {
 	const char *s = *p;
 	uint64_t value = 0;
 
-	if (text_hex_digit(*s) < 0)
+	if (scan_hex_digit(*s) < 0)
 		return -EINVAL;
-	for (; text_hex_digit(*s) >= 0; s++) {
+	for (; scan_hex_digit(*s) >= 0; s++) {
 		if (value >> 60)
 			return -ERANGE;
-		value = value << 4 | (uint64_t)text_hex_digit(*s);
+		value = value << 4 | (uint64_t)scan_hex_digit(*s);
 	}
 	*p = s;
 	*ret = value;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "scan.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -14,21 +15,15 @@
 
 enum { KMSG_TRIES = 64 };
 
-static int kmsg_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 size_t kmsg_unescape(char *to, const char *from, size_t len)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len;) {
 		if (from[i] == '\\' && len - i >= 4 && from[i + 1] == 'x' &&
-		    kmsg_hex(from[i + 2]) >= 0 && kmsg_hex(from[i + 3]) >= 0) {
-			to[n++] = (char)(kmsg_hex(from[i + 2]) << 4 | kmsg_hex(from[i + 3]));
+		    scan_hex_digit(from[i + 2]) >= 0 && scan_hex_digit(from[i + 3]) >= 0) {
+			to[n++] = (char)(scan_hex_digit(from[i + 2]) << 4 |
+					 scan_hex_digit(from[i + 3]));
 			i += 4;
 		} else {
 			to[n++] = from[i++];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "scan.h"
 
 /* --- tokens --- */
 
@@ -23,15 +24,6 @@ static bool is_blank(char c)
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-static int hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static size_t tokenize(const char *line, size_t len, struct perf_script_text ret[TOKENS_MAX])
@@ -288,12 +280,12 @@ static void frame_take_offset(struct perf_script_frame *f)
 	size_t at = f->symbol.len;
 	uint64_t offset = 0;
 
-	while (at > 0 && hex_value(f->symbol.at[at - 1]) >= 0)
+	while (at > 0 && scan_hex_digit(f->symbol.at[at - 1]) >= 0)
 		at--;
 	if (at < 3 || at == f->symbol.len || memcmp(f->symbol.at + at - 3, "+0x", 3) != 0)
 		return;
 	for (size_t i = at; i < f->symbol.len; i++)
-		offset = offset << 4 | (unsigned)hex_value(f->symbol.at[i]);
+		offset = offset << 4 | (unsigned)scan_hex_digit(f->symbol.at[i]);
 	f->offset = offset;
 	f->symbol.len = at - 3;
 }
@@ -319,8 +311,8 @@ static const char *take_address(const char *at, const char *end, uint64_t *ret)
 
 	if (end - at > 2 && at[0] == '0' && at[1] == 'x')
 		start = at += 2;
-	for (; at < end && hex_value(*at) >= 0; at++)
-		v = v << 4 | (unsigned)hex_value(*at);
+	for (; at < end && scan_hex_digit(*at) >= 0; at++)
+		v = v << 4 | (unsigned)scan_hex_digit(*at);
 	if (at == start || at - start > 16 || (at < end && !is_blank(*at)))
 		return NULL;
 	*ret = v;

@@ -5,19 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "scan.h"
 #include "text.h"
 #include "timefmt.h"
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
 
 /* Decodes [from, end) to *out, moves *out behind the NUL. Control bytes are never wanted here. */
 static int decode(const char *from, const char *end, bool plus_is_blank, char **out)
@@ -28,8 +18,8 @@ static int decode(const char *from, const char *end, bool plus_is_blank, char **
 		int c = (unsigned char)*from;
 
 		if (c == '%') {
-			int high = end - from > 2 ? hex_digit(from[1]) : -1;
-			int low = high >= 0 ? hex_digit(from[2]) : -1;
+			int high = end - from > 2 ? scan_hex_digit(from[1]) : -1;
+			int low = high >= 0 ? scan_hex_digit(from[2]) : -1;
 			if (low < 0)
 				return -EINVAL;
 			c = high * 16 + low;
