@@ -17,16 +17,33 @@ const char *census_method_name(enum census_method method)
 	return method <= CENSUS_BY_CGROUP_STAT ? names[method] : "none";
 }
 
+static bool is_text(const char *text, struct owner_text other)
+{
+	return strncmp(text, other.at, other.len) == 0 && !text[other.len];
+}
+
+/* Whether owner_group() would say what the group is called, without writing it. */
+static bool is_of_group(const struct census_group *g, const struct owner *owner)
+{
+	if (g->kind != owner->kind)
+		return false;
+	if ((owner->kind == OWNER_UNIT || owner->kind == OWNER_USER) && owner->unit.at)
+		return is_text(g->owner, owner->unit);
+	if (owner->kind == OWNER_LAB)
+		return is_text(g->owner, owner->task);
+	return is_text(g->parent, owner->parent);
+}
+
 static struct census_group *group_of(struct census_summary *s, const struct owner *owner)
 {
 	struct buf *text = &s->scratch;
 	bool made;
 
+	/* neighbours are mostly of one group */
+	if (s->last < s->groups.len && is_of_group(&s->groups.items[s->last], owner))
+		return &s->groups.items[s->last];
 	buf_clear(text);
 	owner_group(text, owner);
-	/* neighbours are mostly of one group */
-	if (s->last < s->groups.len && strcmp(s->groups.items[s->last].owner, buf_str(text)) == 0)
-		return &s->groups.items[s->last];
 	if (s->groups.len >= CENSUS_MOST_GROUPS &&
 	    !map_str_get(&s->by_owner, buf_str(text), text->len))
 		return NULL;

@@ -313,25 +313,38 @@ static struct owner_text parent_text(const char *path, size_t end)
 	return end ? (struct owner_text){ path, end } : (struct owner_text){ "/", 1 };
 }
 
+/* The segment that ends at path[*end), which moves before it. false when it names no owner. */
+static bool match_last(const char *path, size_t *end, struct owner_text *ret_last,
+		       struct owner *ret)
+{
+	struct around a;
+
+	*ret_last = take_last(path, end);
+	if (!ret_last->len)
+		return false;
+	size_t outer = *end;
+	a.up = take_last(path, &outer);
+	a.up2 = take_last(path, &outer);
+	a.up3 = take_last(path, &outer);
+	struct owner found = { 0 };
+	if (!match_segment(*ret_last, &a, &found))
+		return false;
+	*ret = found;
+	return true;
+}
+
 /* The innermost match in path[0, end); *ret_end is where its own segment starts. */
 static bool owner_match(const char *path, size_t end, struct owner *ret, size_t *ret_end)
 {
-	for (;;) {
-		struct around a;
-		struct owner found = { 0 };
-		struct owner_text s = take_last(path, &end);
-		size_t outer = end;
-		if (!s.len)
-			return false;
-		a.up = take_last(path, &outer);
-		a.up2 = take_last(path, &outer);
-		a.up3 = take_last(path, &outer);
-		if (match_segment(s, &a, &found)) {
-			*ret = found;
+	struct owner_text last;
+
+	do {
+		if (match_last(path, &end, &last, ret)) {
 			*ret_end = end;
 			return true;
 		}
-	}
+	} while (last.len);
+	return false;
 }
 
 /* A container's segment and the pod or task slice around it are one owner, not two. */
@@ -343,30 +356,59 @@ static bool same_owner(const struct owner *inner, const struct owner *outer)
 	       !outer->container.at;
 }
 
-void owner_parse(const char *path, size_t len, struct owner *ret)
+void owner_above(const char *path, size_t len, struct owner_above *ret)
+{
+	(void)take_last(path, &len);
+	ret->n = 0;
+	while (ret->n < OWNER_ABOVE &&
+	       owner_match(path, len, &ret->match[ret->n].found, &ret->match[ret->n].at))
+		len = ret->match[ret->n++].at;
+}
+
+/* One more owner around what is known of it. */
+static void add_outer(struct owner *inner, const struct owner *outer, const char *path, size_t at)
+{
+	if (!inner->depth && same_owner(inner, outer))
+		inner->parent = parent_text(path, at);
+	else
+		inner->depth++;
+	if (!inner->unit.at && (outer->kind == OWNER_UNIT || outer->kind == OWNER_USER))
+		inner->unit = outer->unit;
+}
+
+void owner_parse_below(const struct owner_above *above, const char *path, size_t len,
+		       struct owner *ret)
 {
 	struct owner inner = { 0 }, outer;
-	size_t end, next;
+	struct owner_text last;
+	size_t end = len, next;
+	unsigned i = 0;
 
-	*ret = (struct owner){ .parent = { "/", 1 } };
-	if (!owner_match(path, len, &inner, &end)) {
-		size_t own = len;
-		struct owner_text last = take_last(path, &own);
+	if (match_last(path, &end, &last, &inner)) {
+		inner.parent = parent_text(path, end);
+	} else if (above->n) {
+		inner = above->match[0].found;
+		inner.parent = parent_text(path, above->match[0].at);
+		i = 1;
+	} else {
+		*ret = (struct owner){ .parent = parent_text(path, end) };
 		ret->kind = last.len && seg_ends(last, ".slice") ? OWNER_SLICE : OWNER_NONE;
-		ret->parent = parent_text(path, own);
 		return;
 	}
-	inner.parent = parent_text(path, end);
-	while (owner_match(path, end, &outer, &next)) {
-		if (!inner.depth && same_owner(&inner, &outer))
-			inner.parent = parent_text(path, next);
-		else
-			inner.depth++;
-		if (!inner.unit.at && (outer.kind == OWNER_UNIT || outer.kind == OWNER_USER))
-			inner.unit = outer.unit;
-		end = next;
-	}
+	for (; i < above->n; i++)
+		add_outer(&inner, &above->match[i].found, path, above->match[i].at);
+	for (end = above->n == OWNER_ABOVE ? above->match[OWNER_ABOVE - 1].at : 0;
+	     owner_match(path, end, &outer, &next); end = next)
+		add_outer(&inner, &outer, path, next);
 	*ret = inner;
+}
+
+void owner_parse(const char *path, size_t len, struct owner *ret)
+{
+	struct owner_above above;
+
+	owner_above(path, len, &above);
+	owner_parse_below(&above, path, len, ret);
 }
 
 void owner_group(struct buf *out, const struct owner *o)

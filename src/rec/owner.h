@@ -46,8 +46,24 @@ struct owner {
 	unsigned depth; /* owners around this one */
 };
 
+enum { OWNER_ABOVE = 8 };
+
+/* The owners that enclose a cgroup, from the inside out: the same for all with one parent. */
+struct owner_above {
+	struct {
+		struct owner found;
+		size_t at; /* where its own segment starts */
+	} match[OWNER_ABOVE];
+	unsigned n; /* OWNER_ABOVE: there may be more */
+};
+
 /* path is relative to the hierarchy's root and may start with "/". */
 void owner_parse(const char *path, size_t len, struct owner *ret);
+/* In two steps, for many cgroups with one parent: owner_above() takes the path of any of them. It
+ * points into that path, up to the parent's end. */
+void owner_above(const char *path, size_t len, struct owner_above *ret);
+void owner_parse_below(const struct owner_above *above, const char *path, size_t len,
+		       struct owner *ret);
 const char *owner_kind_name(enum owner_kind kind);
 /* The group a zombie is counted under: the unit's name, or "docker containers under /docker". The
  * same for every container of one parent, because a crash loop makes a new id each time. */

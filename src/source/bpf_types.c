@@ -12,13 +12,22 @@
 
 #include "auto.h"
 #include "btf_slice.h"
+#include "direct_abi.h"
 
 enum { BPF_TYPES_MOST_BYTES = 64 << 20 };
 
-static const char *const sections[] = { "tasks", "task_files" };
-/* With the kernel's ids: libbpf hands the load callback nothing to find them by. */
-static _Thread_local struct btf_slice_func iterators[] = { { "bpf_iter_task", 0 },
-							   { "bpf_iter_task_file", 0 } };
+/* Programs that are made what they are just before loading (bpf_types.h). */
+enum { SECTION_TASKS, SECTION_TASK_FILES, SECTION_DIRECT, SECTION_END };
+static const char *const sections[SECTION_END] = { "tasks", "task_files", DIRECT_SECTION };
+/* What each needs, with the kernel's ids: libbpf hands the load callback nothing to find them by.
+ * From FIND_TYPES on in the order of enum direct_type. */
+enum { FIND_CAST = SECTION_DIRECT, FIND_TYPES, FIND_END = FIND_TYPES + DIRECT_END - DIRECT_CSS };
+static _Thread_local struct btf_slice_find finds[FIND_END] = {
+	{ "bpf_iter_task", true, 0 },   { "bpf_iter_task_file", true, 0 },
+	{ "bpf_rdonly_cast", true, 0 }, { "cgroup_subsys_state", false, 0 },
+	{ "mem_cgroup", false, 0 },     { "mem_cgroup_per_node", false, 0 },
+	{ "list_head", false, 0 },
+};
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -36,24 +45,66 @@ void bpf_types_quiet(void)
 /* Only now is it a tracing program: as one it would have made libbpf read all of the BTF. */
 static int make_iterator(struct bpf_program *program, struct bpf_prog_load_opts *opts, long which)
 {
-	if (!iterators[which].id)
+	if (!finds[which].id)
 		return -EOPNOTSUPP;
 	int r = bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
 	opts->expected_attach_type = BPF_TRACE_ITER;
-	opts->attach_btf_id = iterators[which].id;
+	opts->attach_btf_id = finds[which].id;
 	return r;
 }
 
-static void register_iterators(void)
+/* Replaces the placeholders of direct_abi.h; the program is relocated by now. */
+static int make_direct(struct bpf_program *program, struct bpf_prog_load_opts *opts, long unused)
+{
+	struct bpf_insn *insns = (struct bpf_insn *)bpf_program__insns(program);
+	size_t n = bpf_program__insn_cnt(program);
+
+	(void)unused;
+	for (size_t i = FIND_CAST; i < FIND_END; i++)
+		if (!finds[i].id)
+			return -EOPNOTSUPP;
+	for (size_t i = 0; i < n; i++) {
+		bool is_call = insns[i].code == (BPF_JMP | BPF_CALL);
+		bool is_set = insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K);
+		if (is_call && insns[i].src_reg == 0 && insns[i].imm == DIRECT_CAST_CALL) {
+			insns[i].src_reg = BPF_PSEUDO_KFUNC_CALL;
+			insns[i].imm = (int)finds[FIND_CAST].id;
+		} else if (is_set && insns[i].imm >= DIRECT_CSS && insns[i].imm < DIRECT_END) {
+			insns[i].imm = (int)finds[FIND_TYPES + insns[i].imm - DIRECT_CSS].id;
+		}
+	}
+	opts->prog_flags |= BPF_F_SLEEPABLE; /* as every program of this type is */
+	return 0;
+}
+
+static void register_sections(void)
 {
 	static bool done;
 
-	for (size_t i = 0; !done && i < ARRAY_LEN(sections); i++) {
-		LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = make_iterator,
-			    .cookie = (long)i);
-		libbpf_register_prog_handler(sections[i], BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
+	for (long i = 0; !done && i < SECTION_END; i++) {
+		bool direct = i == SECTION_DIRECT;
+		LIBBPF_OPTS(libbpf_prog_handler_opts, opts,
+			    .prog_prepare_load_fn = direct ? make_direct : make_iterator,
+			    .cookie = i);
+		libbpf_register_prog_handler(
+			sections[i], direct ? BPF_PROG_TYPE_SYSCALL : BPF_PROG_TYPE_RAW_TRACEPOINT,
+			0, &opts);
 	}
 	done = true;
+}
+
+/* Whether a program that will be loaded lies in one of the sections. */
+static bool needs_ids(const struct bpf_object *obj)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, obj)
+	{
+		for (size_t i = 0; bpf_program__autoload(program) && i < SECTION_END; i++)
+			if (strcmp(bpf_program__section_name(program), sections[i]) == 0)
+				return true;
+	}
+	return false;
 }
 
 struct bpf_types bpf_types_open(void)
@@ -61,7 +112,7 @@ struct bpf_types bpf_types_open(void)
 	struct bpf_types t = { .fd = memfd_create("zscope-btf", MFD_CLOEXEC) };
 
 	bpf_types_quiet();
-	register_iterators();
+	register_sections();
 	snprintf(t.path, sizeof(t.path), "/proc/self/fd/%d", t.fd);
 	return t;
 }
@@ -134,14 +185,14 @@ int bpf_types_fill(const struct bpf_types *t, const struct root *root, const str
 	size_t len = 0;
 	void *blob = NULL;
 
-	for (size_t i = 0; i < ARRAY_LEN(iterators); i++)
-		iterators[i].id = 0;
+	for (size_t i = 0; i < FIND_END; i++)
+		finds[i].id = 0;
 	if (!collect_names(bpf_object__btf(obj), &names))
 		return err_set(err, -EBADMSG, "the BPF object has no type names");
 	int r = map_all(root, &blob, &len, err);
 	if (r < 0)
 		return r;
-	r = btf_slice_make(blob, len, &names, iterators, ARRAY_LEN(iterators), &slice, err);
+	r = btf_slice_make(blob, len, &names, finds, needs_ids(obj) ? FIND_END : 0, &slice, err);
 	munmap(blob, len);
 	if (r < 0)
 		return r;

@@ -23,8 +23,10 @@ struct bpf_types {
 struct bpf_types bpf_types_open(void);
 /* For the open options; NULL = without a slice. */
 const char *bpf_types_path(const struct bpf_types *t);
-/* Before the object is loaded. Programs in the sections "tasks" and "task_files" become iterators:
- * as "iter/task" and "iter/task_file" they would make libbpf read all BTF. */
+/* Before the object is loaded, with all programs chosen. Programs in the sections "tasks" and
+ * "task_files" become iterators: as "iter/task" and "iter/task_file" they would make libbpf read
+ * all BTF. Those in "direct" are sleepable system call programs whose placeholders (direct_abi.h)
+ * get this kernel's ids. */
 int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
 		   struct err *err);
 void bpf_types_close(struct bpf_types *t);

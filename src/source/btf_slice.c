@@ -11,6 +11,8 @@
 
 /* const volatile const ...: more in a row is no kernel's */
 enum { BTF_MOST_MODIFIERS = 32, BTF_MOST_TYPES = 1 << 21 };
+/* All 130,000 would fill a cache that the pass over them needs. */
+enum { BTF_INDEX_EVERY = 16 };
 /* Stands for every pointer. */
 #define BTF_VOID_POINTER UINT32_MAX
 /* younger than the oldest headers that this is built with */
@@ -22,47 +24,46 @@ struct slicing {
 	const char *strings;
 	size_t strings_len;
 	const struct map_str *names;
-	VEC(uint32_t) at;     /* type id → offset */
-	struct map_u64 taken; /* old id → new id */
-	struct map_u64 whole; /* what a wanted typedef stands for */
-	VEC(uint32_t) queue;  /* old ids in the order of the new ones, from 1 */
+	VEC(uint32_t) at;      /* offset of each BTF_INDEX_EVERY-th type */
+	uint32_t n_types;      /* with void */
+	uint64_t begins[1024]; /* bit per first two bytes of a name that is looked for */
+	struct map_u64 taken;  /* old id → new id */
+	struct map_u64 whole;  /* what a wanted typedef stands for */
+	VEC(uint32_t) queue;   /* old ids in the order of the new ones, from 1 */
 	struct buf out, out_strings;
 	bool bad;
 };
 
-static size_t tail_bytes(uint32_t kind, uint32_t vlen)
+/* Bytes behind the head of a type: `once`, and `each` for each of its parts. */
+static const struct {
+	uint8_t known, once, each;
+} kind_sizes[32] = {
+	[BTF_KIND_PTR] = { 1, 0, 0 },
+	[BTF_KIND_FWD] = { 1, 0, 0 },
+	[BTF_KIND_TYPEDEF] = { 1, 0, 0 },
+	[BTF_KIND_VOLATILE] = { 1, 0, 0 },
+	[BTF_KIND_CONST] = { 1, 0, 0 },
+	[BTF_KIND_RESTRICT] = { 1, 0, 0 },
+	[BTF_KIND_FUNC] = { 1, 0, 0 },
+	[BTF_KIND_FLOAT] = { 1, 0, 0 },
+	[BTF_KIND_TYPE_TAG] = { 1, 0, 0 },
+	[BTF_KIND_INT] = { 1, 4, 0 },
+	[BTF_KIND_VAR] = { 1, 4, 0 },
+	[BTF_KIND_DECL_TAG] = { 1, 4, 0 },
+	[BTF_KIND_ARRAY] = { 1, sizeof(struct btf_array), 0 },
+	[BTF_KIND_STRUCT] = { 1, 0, sizeof(struct btf_member) },
+	[BTF_KIND_UNION] = { 1, 0, sizeof(struct btf_member) },
+	[BTF_KIND_ENUM] = { 1, 0, sizeof(struct btf_enum) },
+	[BTF_KIND_FUNC_PROTO] = { 1, 0, sizeof(struct btf_param) },
+	[BTF_KIND_DATASEC] = { 1, 0, sizeof(struct btf_var_secinfo) },
+	[BTF_ENUM64_KIND] = { 1, 0, 12 },
+};
+
+static size_t tail_bytes(uint32_t info)
 {
-	switch (kind) {
-	case BTF_KIND_PTR:
-	case BTF_KIND_FWD:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_CONST:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG:
-		return 0;
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return 4;
-	case BTF_KIND_ARRAY:
-		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		return vlen * sizeof(struct btf_member);
-	case BTF_KIND_ENUM:
-		return vlen * sizeof(struct btf_enum);
-	case BTF_KIND_FUNC_PROTO:
-		return vlen * sizeof(struct btf_param);
-	case BTF_KIND_DATASEC:
-		return vlen * sizeof(struct btf_var_secinfo);
-	case BTF_ENUM64_KIND:
-		return vlen * 12;
-	default:
-		return SIZE_MAX;
-	}
+	uint32_t kind = BTF_INFO_KIND(info);
+
+	return kind_sizes[kind].once + (size_t)kind_sizes[kind].each * BTF_INFO_VLEN(info);
 }
 
 static const char *name_at(const struct slicing *s, uint32_t offset)
@@ -75,13 +76,43 @@ static bool is_named(const struct slicing *s, const char *name)
 	return *name && map_str_get(s->names, name, strlen(name));
 }
 
+static uint32_t beginning(const char *name)
+{
+	return (uint32_t)(uint8_t)name[0] << 8 | (uint8_t)(name[0] ? name[1] : 0);
+}
+
+static void look_for(struct slicing *s, const char *name)
+{
+	s->begins[beginning(name) / 64] |= UINT64_C(1) << beginning(name) % 64;
+}
+
+/* Most names are not looked for, and this tells without their length. */
+static bool may_be_looked_for(const struct slicing *s, const char *name)
+{
+	return s->begins[beginning(name) / 64] >> beginning(name) % 64 & 1;
+}
+
+static size_t offset_of(const struct slicing *s, uint32_t id)
+{
+	size_t at = s->at.items[id / BTF_INDEX_EVERY];
+
+	for (uint32_t i = id / BTF_INDEX_EVERY * BTF_INDEX_EVERY; i < id; i++) {
+		struct btf_type t;
+		if (!i) /* void has no record */
+			continue;
+		memcpy(&t, s->types + at, sizeof(t));
+		at += sizeof(t) + tail_bytes(t.info);
+	}
+	return at;
+}
+
 /* The type's record, whole: the index was made of whole ones only. */
 static struct btf_type type_at(const struct slicing *s, uint32_t id)
 {
 	struct btf_type t = { 0 };
 
-	if (id && id < s->at.len)
-		memcpy(&t, s->types + s->at.items[id], sizeof(t));
+	if (id && id < s->n_types)
+		memcpy(&t, s->types + offset_of(s, id), sizeof(t));
 	return t;
 }
 
@@ -103,7 +134,7 @@ static uint32_t take(struct slicing *s, uint32_t old)
 static uint32_t refer(struct slicing *s, uint32_t old)
 {
 	for (unsigned i = 0; old && i < BTF_MOST_MODIFIERS; i++) {
-		if (old >= s->at.len)
+		if (old >= s->n_types)
 			break;
 		struct btf_type t = type_at(s, old);
 		switch (BTF_INFO_KIND(t.info)) {
@@ -188,7 +219,7 @@ static void put_type(struct slicing *s, uint32_t old)
 		buf_add(&s->out, &t, sizeof(t));
 		return;
 	}
-	tail = s->types + s->at.items[old] + sizeof(t);
+	tail = s->types + offset_of(s, old) + sizeof(t);
 	t.name_off = put_name(s, t.name_off);
 	/* embedded types that nobody asked for count by their size only */
 	bool whole = !*name || is_named(s, name) || map_u64_get(&s->whole, old);
@@ -244,35 +275,62 @@ static void mark_whole(struct slicing *s)
 	}
 }
 
-/* Where every type lies; those with a wanted name are taken. */
-static int index_types(struct slicing *s, struct btf_slice_func *funcs, size_t n_funcs,
+static void find_ids(const struct slicing *s, const struct btf_type *t, uint32_t id,
+		     struct btf_slice_find *finds, size_t n_finds)
+{
+	bool is_func = BTF_INFO_KIND(t->info) == BTF_KIND_FUNC;
+
+	if (!is_func && BTF_INFO_KIND(t->info) != BTF_KIND_STRUCT)
+		return;
+	for (size_t i = 0; i < n_finds; i++)
+		if (finds[i].is_func == is_func &&
+		    strcmp(name_at(s, t->name_off), finds[i].name) == 0)
+			finds[i].id = id;
+}
+
+static bool has_members_or_stands_for_them(uint32_t kind)
+{
+	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
+	       kind == BTF_ENUM64_KIND || kind == BTF_KIND_TYPEDEF;
+}
+
+/* Where the types lie; those with a wanted name are taken. */
+static int index_types(struct slicing *s, struct btf_slice_find *finds, size_t n_finds,
 		       struct err *err)
 {
+	bool funcs = false;
+	uint32_t id = 1;
 	size_t at = 0;
 
-	if (!vec_push(&s->at, 0)) /* id 0 is void */
+	for (size_t i = 0; i < n_finds; i++) {
+		funcs |= finds[i].is_func;
+		look_for(s, finds[i].name);
+	}
+	if (!vec_push(&s->at, 0))
 		return err_set(err, -ENOMEM, "out of memory");
-	while (s->types_len - at >= sizeof(struct btf_type)) {
+	for (; s->types_len - at >= sizeof(struct btf_type); id++) {
 		struct btf_type t;
 		memcpy(&t, s->types + at, sizeof(t));
-		uint32_t kind = BTF_INFO_KIND(t.info), id = (uint32_t)s->at.len;
-		size_t tail = tail_bytes(kind, BTF_INFO_VLEN(t.info));
-		if (tail == SIZE_MAX)
+		uint32_t kind = BTF_INFO_KIND(t.info);
+		size_t tail = tail_bytes(t.info);
+		if (!kind_sizes[kind].known)
 			return err_set(err, -EOPNOTSUPP, "BTF: kind %u is not known", kind);
 		if (tail > s->types_len - at - sizeof(t))
 			return err_set(err, -EBADMSG, "BTF: a type is cut off");
-		if (id >= BTF_MOST_TYPES || !vec_push(&s->at, (uint32_t)at))
+		if (id >= BTF_MOST_TYPES ||
+		    (id % BTF_INDEX_EVERY == 0 && !vec_push(&s->at, (uint32_t)at)))
 			return err_set(err, -ENOMEM, "BTF: too many types");
 		at += sizeof(t) + tail;
-		for (size_t i = 0; kind == BTF_KIND_FUNC && i < n_funcs; i++)
-			if (strcmp(name_at(s, t.name_off), funcs[i].name) == 0)
-				funcs[i].id = id;
-		bool can = kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
-			   kind == BTF_KIND_ENUM || kind == BTF_ENUM64_KIND ||
-			   kind == BTF_KIND_TYPEDEF;
+		bool can = has_members_or_stands_for_them(kind);
+		if (!can && !(funcs && kind == BTF_KIND_FUNC))
+			continue;
+		if (!may_be_looked_for(s, name_at(s, t.name_off)))
+			continue;
+		find_ids(s, &t, id, finds, n_finds);
 		if (can && is_named(s, name_at(s, t.name_off)))
 			take(s, id);
 	}
+	s->n_types = id;
 	return 0;
 }
 
@@ -325,7 +383,7 @@ static void slicing_free(struct slicing *s)
 }
 
 int btf_slice_make(const void *blob, size_t len, const struct map_str *names,
-		   struct btf_slice_func *funcs, size_t n_funcs, struct buf *ret, struct err *err)
+		   struct btf_slice_find *finds, size_t n_finds, struct buf *ret, struct err *err)
 {
 	AUTO(slicing_free) struct slicing s = { .names = names };
 
@@ -333,7 +391,12 @@ int btf_slice_make(const void *blob, size_t len, const struct map_str *names,
 	if (r < 0)
 		return r;
 	buf_add_char(&s.out_strings, '\0');
-	r = index_types(&s, funcs, n_funcs, err);
+	const char *name;
+	size_t name_len;
+	uint64_t *value;
+	for (size_t at = 0; map_str_next(names, &at, &name, &name_len, &value);)
+		look_for(&s, name);
+	r = index_types(&s, finds, n_finds, err);
 	if (r < 0)
 		return r;
 	mark_whole(&s);

@@ -5,6 +5,7 @@
  * point to nothing. Enough for every CO-RE relocation of that object, and nothing else. Pure. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,13 +13,14 @@
 #include "err.h"
 #include "map.h"
 
-/* A function whose id in the whole description is asked for; 0 = there is none. */
-struct btf_slice_func {
+/* A function or struct whose id in the whole description is asked for. */
+struct btf_slice_find {
 	const char *name;
-	uint32_t id;
+	bool is_func;
+	uint32_t id; /* 0 = there is none */
 };
 
 /* names: types to keep. -EBADMSG when the bytes are no BTF, -EOPNOTSUPP when it
  * has kinds that are not known here. */
 int btf_slice_make(const void *blob, size_t len, const struct map_str *names,
-		   struct btf_slice_func *funcs, size_t n_funcs, struct buf *ret, struct err *err);
+		   struct btf_slice_find *finds, size_t n_finds, struct buf *ret, struct err *err);

@@ -62,9 +62,10 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 	c->want = c->opened_for = want;
 	c->v1 = offer->memory != CGROUP_MEMORY_V2;
 	c->swap_on = census_swap_is_on(root);
+	c->nodes = census_nodes(root);
 	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	int r = census_load(c, err);
-	if (r == 0 && !c->maps[CENSUS_JOB_WALK]) {
+	int r = census_load(c, CENSUS_JOB_WALK, err);
+	if (r == 0 && !c->programs[CENSUS_JOB_WALK].out) {
 		c->copies = calloc(CENSUS_OUT, sizeof(*c->copies));
 		r = c->copies ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
@@ -81,56 +82,50 @@ void census_set_want(struct census *c, unsigned want)
 	c->want = want & c->opened_for;
 }
 
+void census_close(struct census *c)
+{
+	if (!c)
+		return;
+	for (enum census_job job = 0; job < CENSUS_JOBS; job++)
+		census_unload(c, job);
+	free(c->copies);
+	vec_free(&c->pins);
+	vec_free(&c->refs);
+	vec_free(&c->own);
+	mounts_free(&c->mounts);
+	free(c);
+}
+
 static void walk_reset(struct census *c)
 {
-	memset(c->st, 0, sizeof(*c->st));
-	c->st->nodes = census_nodes(c->root);
-	c->st->budget = CENSUS_BUDGET;
-	c->st->own_pid = (unsigned)getpid();
-	c->st->v1 = c->v1;
-	c->st->detail = (c->want ? CENSUS_DETAIL_REFS : 0) | (c->swap_on ? CENSUS_DETAIL_SWAP : 0);
-	c->slices = c->longest_slice_ns = 0;
-	buf_clear(&c->prefix);
-	memset(c->prefix_len, 0, sizeof(c->prefix_len));
+	struct walk_state *st = census_walk_state(c);
+
+	*st = (struct walk_state){
+		.ctl = { .budget = CENSUS_BUDGET, .ran = st->ctl.ran },
+		.detail =
+			(c->want ? CENSUS_DETAIL_REFS : 0) | (c->swap_on ? CENSUS_DETAIL_SWAP : 0),
+	};
+	c->slices = c->kernel_ns = c->longest_slice_ns = 0;
+	memset(c->path.len, 0, sizeof(c->path.len));
+	c->above_depth = 0;
 	c->broken_lists = 0;
 }
 
-/* Appends the path of the record and keeps where it lies. Records come in the order of the walk, so
- * what is above it is still in the prefix. */
-static void keep_path(struct census *c, unsigned i, const struct census_rec *rec)
+/* The path of the record becomes that in c->path; returns its length. */
+static size_t path_to(struct census *c, const struct census_rec *rec)
 {
 	unsigned depth = MAX_OF(MIN_OF(rec->depth, (unsigned)CENSUS_DEPTH), 1u);
+	struct census_path *p = &c->path;
+	size_t len = strnlen(rec->name, sizeof(rec->name) - 1);
+	char *at = p->text + p->len[depth - 1];
 
-	c->prefix.len = MIN_OF(c->prefix_len[depth - 1], c->prefix.len);
-	buf_add_char(&c->prefix, '/');
-	buf_add(&c->prefix, rec->name, strnlen(rec->name, sizeof(rec->name)));
-	c->prefix_len[depth] = c->prefix.len;
-	if (!rec->dying)
-		return;
-	c->path_at[i] = c->paths.len;
-	c->path_len[i] = c->prefix.len;
-	buf_add(&c->paths, c->prefix.data, c->prefix.len + 1); /* with its end */
-}
-
-void census_lru_pages(const struct census *c, const struct census_rec *rec,
-		      uint64_t ret[CENSUS_LRUS])
-{
-	unsigned words = MIN_OF(c->st->zone_words, (unsigned)CENSUS_ZONE_WORDS);
-	unsigned gens = MIN_OF(c->st->gen_words, (unsigned)CENSUS_ZONE_WORDS);
-	unsigned zones = gens / 8; /* 4 generations, 2 types */
-
-	memset(ret, 0, CENSUS_LRUS * sizeof(*ret));
-	if (!(rec->have & CENSUS_HAVE_LRU))
-		return;
-	for (unsigned i = 0; i + CENSUS_LRUS <= words; i += CENSUS_LRUS)
-		for (unsigned k = 0; k < CENSUS_LRUS; k++)
-			ret[k] += rec->zones[i + k];
-	for (unsigned node = 0; node < rec->more && node < CENSUS_NODES_CHUNK - 1; node++)
-		for (unsigned i = 0; i < words; i++)
-			ret[i % CENSUS_LRUS] += rec->more_zones[node][i];
-	for (unsigned i = 0; zones && i < gens; i++)
-		if ((int64_t)rec->gens[i] > 0) /* may be below 0 for a moment */
-			ret[i / zones % 2 ? 2 : 0] += rec->gens[i];
+	*at = '/';
+	memcpy(at + 1, rec->name, len);
+	at[len + 1] = '\0';
+	p->len[depth] = p->len[depth - 1] + len + 1;
+	if (depth < c->above_depth)
+		c->above_depth = 0;
+	return p->len[depth];
 }
 
 static void fill_bytes(const struct census *c, const struct census_rec *rec, struct zombie *z)
@@ -138,8 +133,7 @@ static void fill_bytes(const struct census *c, const struct census_rec *rec, str
 	uint64_t page = c->page_bytes;
 
 	if (rec->have & CENSUS_HAVE_LRU) {
-		uint64_t lru[CENSUS_LRUS];
-		census_lru_pages(c, rec, lru);
+		const unsigned long long *lru = rec->lru;
 		z->anon_bytes = (lru[0] + lru[1]) * page;
 		z->file_bytes = (lru[2] + lru[3]) * page;
 		z->unevictable_bytes = lru[4] * page;
@@ -162,13 +156,27 @@ static void fill_bytes(const struct census *c, const struct census_rec *rec, str
 		z->have |= ZOMBIE_SWAP;
 }
 
-static void fill_zombie(const struct census *c, unsigned i, const struct census_rec *rec,
+/* Neighbours have one parent: what encloses them is looked at once. */
+static void fill_owner(struct census *c, const struct census_rec *rec, struct zombie *z)
+{
+	if (rec->depth != c->above_depth) {
+		owner_above(z->path, z->path_len, &c->above);
+		c->above_depth = rec->depth;
+	}
+	owner_parse_below(&c->above, z->path, z->path_len, &z->owner);
+}
+
+static void fill_zombie(struct census *c, const struct census_rec *rec, size_t path_len,
 			struct zombie *z)
 {
-	*z = (struct zombie){ .id = rec->id, .serial = rec->serial, .kernel_ptr = rec->css };
-	z->path = buf_str(&c->paths) + c->path_at[i];
-	z->path_len = c->path_len[i];
-	owner_parse(z->path, z->path_len, &z->owner);
+	*z = (struct zombie){
+		.id = rec->id,
+		.serial = rec->serial,
+		.kernel_ptr = rec->css,
+		.path = c->path.text,
+		.path_len = path_len,
+	};
+	fill_owner(c, rec, z);
 	if (rec->have & CENSUS_HAVE_REFS) {
 		z->refs = rec->refs;
 		z->have |= ZOMBIE_REFS;
@@ -258,12 +266,13 @@ struct walk {
 	void *arg;
 };
 
-static int give_zombie(const struct walk *w, unsigned i, size_t *at, const struct census_rec *rec,
+static int give_zombie(const struct walk *w, unsigned i, size_t path_len, size_t *at,
 		       struct err *err)
 {
+	const struct census_rec *rec = &w->c->batch[i];
 	struct zombie z;
 
-	fill_zombie(w->c, i, rec, &z);
+	fill_zombie(w->c, rec, path_len, &z);
 	if (w->c->want) {
 		int r = attach_pins(w->c, i, at, rec, &z, err);
 		if (r < 0)
@@ -272,85 +281,101 @@ static int give_zombie(const struct walk *w, unsigned i, size_t *at, const struc
 	return w->each(w->arg, &z);
 }
 
-/* Gives every zombie of the slice its path. The records stay where they are until the next one. */
-static int take_slice(struct walk *w, struct err *err)
+/* The records stay where they are until the next slice. */
+static int take_batch(struct census *c, struct err *err)
 {
-	struct census *c = w->c;
-
-	buf_clear(&c->paths);
-	c->n_batch = c->st->out_n;
-	for (unsigned i = 0; i < c->n_batch; i++) {
-		const struct census_rec *rec =
-			census_out(c, CENSUS_JOB_WALK, i, c->copies ? &c->copies[i] : NULL);
-		if (!rec)
+	c->n_batch = MIN_OF(census_walk_state(c)->ctl.out_n, (unsigned)CENSUS_OUT);
+	c->batch = c->copies ? c->copies : census_out(c, CENSUS_JOB_WALK, 0, NULL);
+	for (unsigned i = 0; c->copies && i < c->n_batch; i++)
+		if (!census_out(c, CENSUS_JOB_WALK, i, &c->copies[i]))
 			return err_set(err, -EIO, "reading the census: %s", strerror(errno));
-		c->batch[i] = rec;
-		keep_path(c, i, rec);
-		c->asked[i] = rec->dying && zombie_is_below(buf_str(&c->paths) + c->path_at[i],
-							    c->path_len[i], w->below);
-	}
-	return c->paths.failed || c->prefix.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+	return 0;
 }
 
-static int give_slice(struct walk *w, struct err *err)
+/* Which of the batch pins are to be found for. */
+static void mark_asked(const struct walk *w)
+{
+	struct census *c = w->c;
+	struct census_path before;
+
+	if (w->below)
+		before = c->path;
+	for (unsigned i = 0; i < c->n_batch; i++) {
+		c->asked[i] = c->batch[i].dying;
+		if (!w->below)
+			continue;
+		size_t len = path_to(c, &c->batch[i]);
+		c->asked[i] = c->asked[i] && zombie_is_below(c->path.text, len, w->below);
+	}
+	if (w->below)
+		c->path = before;
+}
+
+static int give_slice(const struct walk *w, struct err *err)
 {
 	struct census *c = w->c;
 	size_t at = 0;
 
-	int r = take_slice(w, err);
-	if (r == 0 && c->want)
+	int r = take_batch(c, err);
+	if (r == 0 && c->want) {
+		mark_asked(w);
 		r = census_batch_pins(c, w->files, !(c->want & CENSUS_WANT_PINS), err);
-	for (unsigned i = 0; r == 0 && i < c->n_batch; i++)
-		if (c->asked[i])
-			r = give_zombie(w, i, &at, c->batch[i], err);
+	}
+	for (unsigned i = 0; r == 0 && i < c->n_batch; i++) {
+		size_t len = path_to(c, &c->batch[i]);
+		if (c->batch[i].dying && zombie_is_below(c->path.text, len, w->below))
+			r = give_zombie(w, i, len, &at, err);
+	}
 	return r;
 }
 
 static void fill_totals(const struct census *c, struct census_totals *ret)
 {
+	const struct walk_state *st = census_walk_state(c);
 	static const char *const how[] = {
+		[CENSUS_DIRECT] = "bpf_loop with plain loads",
 		[CENSUS_LOOP] = "bpf_loop",
 		[CENSUS_RUN] = "raw tracepoint test run",
 		[CENSUS_TRIGGER] = "tracepoint trigger",
 	};
 
 	*ret = (struct census_totals){
-		.live = c->st->live,
-		.dying = c->st->dying,
+		.live = st->live,
+		.dying = st->dying,
 		.slices = c->slices,
-		.steps = c->st->steps,
-		.restarts = c->st->restarts + c->st->discarded,
+		.steps = st->ctl.steps,
+		.restarts = st->restarts + st->discarded,
+		.kernel_ns = c->kernel_ns,
 		.longest_slice_ns = c->longest_slice_ns,
-		.too_deep = c->st->too_deep,
-		.max_serial = c->st->max_serial,
-		.complete = c->st->done,
+		.too_deep = st->too_deep,
+		.max_serial = st->max_serial,
+		.complete = st->ctl.done,
 	};
 	text_copy(ret->how, sizeof(ret->how), how[c->variant]);
 }
 
-/* The pins of a slice are looked up with the same state block: the walk's place is put aside
- * meanwhile. */
 int census_walk(struct census *c, const char *below, struct zombie_files *files,
 		int (*each)(void *arg, const struct zombie *z), void *arg,
 		struct unknowns *unknowns, struct census_totals *ret, struct err *err)
 {
 	struct walk w = { .c = c, .below = below, .files = files, .each = each, .arg = arg };
-	struct err tasks = { 0 };
+	const struct walk_state *st = census_walk_state(c);
+	struct err holders = { 0 };
 	int r;
 
 	walk_reset(c);
-	if (c->want & CENSUS_WANT_PINS && census_read_tasks(c, &tasks) < 0)
+	if (c->want & CENSUS_WANT_PINS && census_read_holders(c, &holders) < 0)
 		unknowns_add(unknowns, "processes and namespaces that hold zombies", "%s",
-			     tasks.text);
+			     holders.text);
 	do {
 		r = census_slice(c, CENSUS_JOB_WALK, err);
 		if (r == 0)
 			r = give_slice(&w, err);
 		if (r)
 			return r;
-	} while (!c->st->done &&
-		 c->st->steps < CENSUS_STEPS_LEAST +
-					(c->st->live + c->st->dying) * CENSUS_STEPS_PER_CGROUP);
+	} while (!st->ctl.done &&
+		 st->ctl.steps <
+			 CENSUS_STEPS_LEAST + (st->live + st->dying) * CENSUS_STEPS_PER_CGROUP);
 	fill_totals(c, ret);
 	if (!ret->complete)
 		unknowns_add(unknowns, "census", "the list changed faster than it could be walked");

@@ -24,6 +24,7 @@ struct census_totals {
 	uint64_t live, dying; /* memcgs; the root is live */
 	uint64_t slices, steps;
 	uint64_t restarts;         /* a level was entered again because the list changed */
+	uint64_t kernel_ns;        /* CPU time of all slices, those that find pins included */
 	uint64_t longest_slice_ns; /* CPU time in the kernel without a break */
 	uint64_t too_deep;         /* cgroups whose children were not walked */
 	uint64_t max_serial;       /* newest cgroup seen: with the time it dates births */

@@ -2,23 +2,33 @@
 #pragma once
 
 #include "census.h"
-#include "census_abi.h"
+#include "census_pins_abi.h"
 #include "mounts.h"
 #include "vec.h"
 
-struct census_bpf;
+struct bpf_link;
+struct bpf_object;
 struct bpf_program;
 
 enum census_variant {
-	CENSUS_LOOP,    /* SEC("syscall") and bpf_loop, 5.17 */
+	CENSUS_DIRECT,  /* SEC("syscall"), bpf_loop, plain loads in the walk: 6.2 */
+	CENSUS_LOOP,    /* the same with copies by helper: 5.17 */
 	CENSUS_RUN,     /* raw tracepoint program by test run, 5.10 */
 	CENSUS_TRIGGER, /* attached to sys_enter, run by a system call of our own, 5.4 */
 };
 
-enum census_job {
-	CENSUS_JOB_WALK = 1,
-	CENSUS_JOB_PINS = 2,
-	CENSUS_JOB_PATHS = 3,
+/* Each is a BPF object of its own, loaded when it is first needed. */
+enum census_job { CENSUS_JOB_WALK, CENSUS_JOB_PINS, CENSUS_JOB_PATHS, CENSUS_JOBS };
+
+struct census_program {
+	struct bpf_object *obj;      /* NULL = not loaded */
+	struct bpf_program *program; /* of this variant */
+	struct census_ctl *ctl; /* the start of the job's state: mapped, or our copy before 5.5 */
+	bool mapped;
+	size_t state_bytes; /* as mapped or copied */
+	int state_fd, out_fd, targets_fd;
+	void *out; /* mapped; NULL = read one by one */
+	struct bpf_link *link;
 };
 
 struct census_batch_pin {
@@ -31,32 +41,31 @@ struct census_ref {
 	struct zombie_pin pin;
 };
 
+/* The path of the record at hand: level k of it ends at len[k]. Records come in the order of the
+ * walk, so what is above one is still there. */
+struct census_path {
+	char text[CENSUS_DEPTH * CENSUS_NAME + 1];
+	size_t len[CENSUS_DEPTH + 1];
+};
+
 struct census {
-	struct census_bpf *skel;
-	struct census_bpf *more; /* loaded later: the pins, where only some zombie needs them */
+	struct census_program programs[CENSUS_JOBS];
 	const struct root *root;
 	enum census_variant variant;
 	unsigned want, opened_for;
+	unsigned nodes; /* highest possible NUMA node + 1 */
 	bool v1, swap_on;
 	uint64_t page_bytes;
-	struct census_state *st; /* mapped, or our copy before 5.5 */
-	bool st_mapped;
-	struct census_state st_copy;
-	void *maps[4]; /* mapped records, pins, names; NULL = read one by one */
-	size_t map_bytes[4];
-	uint64_t longest_slice_ns, slices;
-	int programs[4]; /* by job; -1 = not loaded */
-	void *links[4];
-	/* the path of the record at hand: level k of it ends at prefix_len[k] */
-	struct buf prefix;
-	size_t prefix_len[CENSUS_DEPTH + 1];
-	struct buf paths;
-	size_t path_at[CENSUS_OUT], path_len[CENSUS_OUT];
+	uint64_t kernel_ns, longest_slice_ns, slices;
+	struct census_path path;
+	/* what encloses the zombies of this depth, in `path`; 0 = has to be looked at again */
+	struct owner_above above;
+	unsigned above_depth;
 	/* the batch that a slice brought: in the mapped output, else in `copies` */
-	const struct census_rec *batch[CENSUS_OUT];
+	const struct census_rec *batch;
+	unsigned n_batch;
 	bool asked[CENSUS_OUT]; /* a zombie, and below what was asked for */
 	struct census_rec *copies;
-	unsigned n_batch;
 	VEC(struct census_batch_pin) pins;
 	VEC(struct census_ref) refs; /* sorted by css */
 	VEC(struct zombie_pin) own;  /* of the zombie at hand */
@@ -65,21 +74,27 @@ struct census {
 	bool mounts_read;
 };
 
-/* Pages of a record by list: inactive and active anonymous, inactive and active file, unevictable.
- */
-void census_lru_pages(const struct census *c, const struct census_rec *rec,
-		      uint64_t ret[CENSUS_LRUS]);
+static inline struct walk_state *census_walk_state(const struct census *c)
+{
+	return (struct walk_state *)c->programs[CENSUS_JOB_WALK].ctl;
+}
+
+/* The object of the job, unless it is there already. */
+int census_load(struct census *c, enum census_job job, struct err *err);
+void census_unload(struct census *c, enum census_job job);
+/* Any object of ours: err says which thing is missing (BTF, privilege, lockdown). choose may be
+ * NULL = all programs. */
+int census_load_object(const struct census *c, const void *elf, size_t elf_bytes,
+		       void (*choose)(const struct census *c, struct bpf_object *obj, void *arg),
+		       void *arg, struct bpf_object **ret, struct err *err);
 /* The n-th output record of a job, copied into buf when it is not mapped. */
 const void *census_out(struct census *c, enum census_job job, unsigned n, void *buf);
-/* One slice of the job; what it put out is counted in c->st->out_n. */
+/* One slice of the job; what it put out is counted in its ctl->out_n. */
 int census_slice(struct census *c, enum census_job job, struct err *err);
-int census_set_targets(struct census *c, const struct census_target *targets, unsigned n,
-		       struct err *err);
+int census_set_targets(struct census *c, enum census_job job, const struct census_target *targets,
+		       unsigned n, struct err *err);
 /* Fills c->pins, sorted by zombie, for the batch; files get their paths. */
 int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_only,
 		      struct err *err);
-/* Tasks and namespaces that hold dying memcgs → c->refs. */
-int census_read_tasks(struct census *c, struct err *err);
-int census_load(struct census *c, struct err *err);
-/* The program for pins, unless it is there already. */
-int census_load_pins(struct census *c, struct err *err);
+/* Tasks, namespaces and sockets that hold dying memcgs → c->refs. */
+int census_read_holders(struct census *c, struct err *err);

@@ -12,14 +12,26 @@
 enum { PINS_BUDGET = 4000 };
 #define PINS_BDEV_MAGIC 0x62646576u
 
-static void job_start(struct census *c, unsigned targets, bool anon_only)
+static struct pins_state *pins_start(struct census *c, unsigned targets, bool anon_only)
 {
-	c->st->budget = PINS_BUDGET;
-	c->st->targets = targets;
-	c->st->pin_anon_only = anon_only;
-	c->st->at = c->st->list = c->st->done = c->st->broken = 0;
-	c->st->pos = c->st->dentry = 0;
-	c->st->run_pages = c->st->run_inode = 0;
+	struct pins_state *st = (struct pins_state *)c->programs[CENSUS_JOB_PINS].ctl;
+
+	*st = (struct pins_state){
+		.ctl = { .budget = PINS_BUDGET, .targets = targets, .ran = st->ctl.ran },
+		.nodes = c->nodes,
+		.anon_only = anon_only,
+	};
+	return st;
+}
+
+static struct paths_state *paths_start(struct census *c, unsigned targets)
+{
+	struct paths_state *st = (struct paths_state *)c->programs[CENSUS_JOB_PATHS].ctl;
+
+	*st = (struct paths_state){
+		.ctl = { .budget = PINS_BUDGET, .targets = targets, .ran = st->ctl.ran },
+	};
+	return st;
 }
 
 /* s_dev as the kernel packs it. */
@@ -165,11 +177,15 @@ static int resolve_some(struct census *c, struct zombie_files *files, size_t fro
 		targets[i].ptr = files->list.items[from + i].kernel_ptr;
 		targets[i].check = files->list.items[from + i].inode;
 	}
-	int r = census_set_targets(c, targets, n, err);
-	job_start(c, n, false);
-	while (r == 0 && !c->st->done) {
+	int r = census_load(c, CENSUS_JOB_PATHS, err);
+	if (r == 0)
+		r = census_set_targets(c, CENSUS_JOB_PATHS, targets, n, err);
+	if (r < 0)
+		return r;
+	const struct paths_state *st = paths_start(c, n);
+	while (r == 0 && !st->ctl.done) {
 		r = census_slice(c, CENSUS_JOB_PATHS, err);
-		for (unsigned i = 0; r == 0 && i < c->st->out_n; i++) {
+		for (unsigned i = 0; r == 0 && i < st->ctl.out_n; i++) {
 			const struct census_part *name = census_out(c, CENSUS_JOB_PATHS, i, &copy);
 			if (!name || name->index >= n)
 				continue;
@@ -210,14 +226,12 @@ static unsigned choose_targets(const struct census *c, bool anon_only,
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < c->n_batch; i++) {
-		const struct census_rec *rec = c->batch[i];
-		uint64_t lru[CENSUS_LRUS];
-		if (!c->asked[i])
+		const struct census_rec *rec = &c->batch[i];
+		if (!c->asked[i] || !(rec->have & CENSUS_HAVE_LRU))
 			continue;
-		census_lru_pages(c, rec, lru);
-		uint64_t pages = lru[0] + lru[1];
+		uint64_t pages = rec->lru[0] + rec->lru[1];
 		if (!anon_only)
-			pages += lru[2] + lru[3];
+			pages += rec->lru[2] + rec->lru[3];
 		if (!pages)
 			continue;
 		batch_index[n] = i;
@@ -227,49 +241,43 @@ static unsigned choose_targets(const struct census *c, bool anon_only,
 }
 
 static int look(struct census *c, struct zombie_files *files, const unsigned *batch_index,
-		unsigned n, struct err *err)
+		unsigned n, bool anon_only, struct err *err)
 {
+	const struct pins_state *st = pins_start(c, n, anon_only);
 	struct census_pin copy;
 	int r = 0;
 
-	while (r == 0 && !c->st->done) {
+	while (r == 0 && !st->ctl.done) {
 		r = census_slice(c, CENSUS_JOB_PINS, err);
-		for (unsigned i = 0; r == 0 && i < c->st->out_n; i++) {
+		for (unsigned i = 0; r == 0 && i < st->ctl.out_n; i++) {
 			const struct census_pin *raw = census_out(c, CENSUS_JOB_PINS, i, &copy);
 			if (raw && raw->zombie < n && !take_pin(c, files, raw, batch_index))
 				r = err_set(err, -ENOMEM, "out of memory");
 		}
 	}
-	c->broken_lists += c->st->broken;
+	c->broken_lists += st->broken;
 	return r;
 }
 
 int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_only, struct err *err)
 {
-	AUTO_FREE struct census_target *targets = calloc(CENSUS_OUT, sizeof(*targets));
-	AUTO_FREE unsigned *batch_index = calloc(CENSUS_OUT, sizeof(*batch_index));
-	struct census_state saved = *c->st;
+	struct census_target targets[CENSUS_OUT];
+	unsigned batch_index[CENSUS_OUT];
 	size_t known = files ? files->list.len : 0;
 
 	c->pins.len = 0;
-	if (!targets || !batch_index)
-		return err_set(err, -ENOMEM, "out of memory");
 	unsigned n = choose_targets(c, anon_only, targets, batch_index);
 	if (!n)
 		return 0;
-	int r = census_load_pins(c, err);
+	int r = census_load(c, CENSUS_JOB_PINS, err);
 	if (r == 0)
-		r = census_set_targets(c, targets, n, err);
+		r = census_set_targets(c, CENSUS_JOB_PINS, targets, n, err);
 	if (r < 0)
 		return r;
-	job_start(c, n, anon_only);
-	r = look(c, anon_only ? NULL : files, batch_index, n, err);
+	r = look(c, anon_only ? NULL : files, batch_index, n, anon_only, err);
 	if (r == 0)
 		merge_pins(c, anon_only ? NULL : files);
 	if (r == 0 && files && !anon_only)
 		r = resolve_files(c, files, known, err);
-	unsigned ran = c->st->ran;
-	*c->st = saved;
-	c->st->ran = ran;
 	return r;
 }

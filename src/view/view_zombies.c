@@ -101,6 +101,7 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 		json_object(j, "walk");
 		json_str(j, "how", v->totals->how);
 		json_u64(j, "slices", v->totals->slices);
+		json_u64(j, "kernel_ns", v->totals->kernel_ns);
 		json_u64(j, "longest_slice_ns", v->totals->longest_slice_ns);
 		json_u64(j, "restarts", v->totals->restarts);
 		json_bool(j, "complete", v->totals->complete);

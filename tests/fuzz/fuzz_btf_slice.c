@@ -5,7 +5,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	AUTO_MAP_STR struct map_str names = { 0 };
 	AUTO_BUF struct buf out = { 0 }, again = { 0 };
-	struct btf_slice_func func = { "bpf_iter_task", 0 };
+	struct btf_slice_find func = { "bpf_iter_task", true, 0 };
 	bool made;
 
 	map_str_put(&names, "page", 4, &made);

@@ -69,7 +69,7 @@ TEST(keeps_what_is_named_and_sizes_of_the_rest)
 	struct btf *whole = kernel_types();
 	AUTO_MAP_STR struct map_str names = wanted();
 	AUTO_BUF struct buf out = { 0 };
-	struct btf_slice_func func = { "bpf_iter_task", 0 };
+	struct btf_slice_find func = { "bpf_iter_task", true, 0 };
 	uint32_t size;
 	const void *raw = btf__raw_data(whole, &size);
 	struct err err;

@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "census_abi.h"
 #include "census_impl.h"
-/* generated: needs census_abi.h */
-#include "census.skel.h"
+/* generated */
+#include "census_holders.skel.h"
 
 static int by_css(const void *a, const void *b)
 {
@@ -92,8 +91,6 @@ static int read_all(struct census *c, int fd, bool sockets, struct err *err)
 static int iterate(struct census *c, const struct bpf_program *program, bool sockets,
 		   struct err *err)
 {
-	if (bpf_program__fd(program) < 0)
-		return err_set(err, -EOPNOTSUPP, "this kernel has no BPF task iterator (5.8)");
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	if (!link)
 		return err_set(err, -errno, "BPF iterator: %s", strerror(errno));
@@ -104,12 +101,23 @@ static int iterate(struct census *c, const struct bpf_program *program, bool soc
 	return r;
 }
 
-int census_read_tasks(struct census *c, struct err *err)
+/* Loaded for one look: a walk with pins is rare. */
+int census_read_holders(struct census *c, struct err *err)
 {
+	struct bpf_object *obj;
+	size_t bytes;
+	const void *elf = census_holders_bpf__elf_bytes(&bytes);
+
 	c->refs.len = 0;
-	int r = iterate(c, c->skel->progs.census_tasks, false, err);
+	int r = census_load_object(c, elf, bytes, NULL, NULL, &obj, err);
+	if (r == -EOPNOTSUPP)
+		return err_set(err, r, "this kernel has no BPF task iterator (5.8)");
+	if (r < 0)
+		return r;
+	r = iterate(c, bpf_object__find_program_by_name(obj, "census_tasks"), false, err);
 	if (r == 0)
-		r = iterate(c, c->skel->progs.census_sockets, true, err);
+		r = iterate(c, bpf_object__find_program_by_name(obj, "census_sockets"), true, err);
+	bpf_object__close(obj);
 	vec_sort(&c->refs, by_css);
 	return r;
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What refers to dying memory cgroups without a page: tasks, cgroup namespaces, and sockets where a
+ * process has them open. Iterators, which came with 5.8. */
+#include "census_pins_abi.h"
+#include "census_read.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline __u64 dying_css_of(struct css_set *set)
+{
+	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct cgroup_subsys_state *css = 0;
+	__u32 flags = 0;
+
+	if (!set)
+		return 0;
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)set + bpf_core_field_offset(set->subsys) +
+				      memory * sizeof(void *));
+	if (!css)
+		return 0;
+	READ(flags, &css->flags);
+	return flags & CSS_DYING_BIT ? (__u64)css : 0;
+}
+
+SEC("tasks")
+int census_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct census_task out = {};
+	struct nsproxy *proxy;
+
+	if (!task)
+		return 0;
+	out.css = dying_css_of(BPF_CORE_READ(task, cgroups));
+	proxy = BPF_CORE_READ(task, nsproxy);
+	if (proxy)
+		out.ns_css = dying_css_of(BPF_CORE_READ(proxy, cgroup_ns, root_cset));
+	if (!out.css && !out.ns_css)
+		return 0;
+	out.pid = BPF_CORE_READ(task, pid);
+	out.tgid = BPF_CORE_READ(task, tgid);
+	out.ppid = BPF_CORE_READ(task, real_parent, tgid);
+	out.exit_state = BPF_CORE_READ(task, exit_state);
+	bpf_core_read(out.comm, sizeof(out.comm), &task->comm);
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}
+
+#define MODE_TYPE   0170000
+#define MODE_SOCKET 0140000
+
+SEC("task_files")
+int census_sockets(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct census_sock out = {};
+	struct inode *inode;
+	struct mem_cgroup *memcg;
+	struct cgroup_subsys_state *css;
+	struct socket *socket;
+	struct sock *sk;
+	__u32 flags = 0;
+
+	if (!task || !file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_SOCKET)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	memcg = BPF_CORE_READ(sk, sk_memcg);
+	if (!memcg)
+		return 0;
+	css = (void *)memcg + bpf_core_field_offset(((struct mem_cgroup *)0)->css);
+	READ(flags, &css->flags);
+	if (!(flags & CSS_DYING_BIT))
+		return 0;
+	out.css = (__u64)css;
+	if (bpf_core_field_size(inode->i_ino) == 8)
+		bpf_core_read(&out.inode, 8, &inode->i_ino);
+	out.pid = BPF_CORE_READ(task, tgid);
+	out.protocol = BPF_CORE_READ(sk, sk_protocol);
+	out.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	out.port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	bpf_core_read(out.comm, sizeof(out.comm), &task->comm);
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* What the programs that find pins and source/census_*.c share. */
+#pragma once
+
+#include "census_abi.h"
+
+enum { CENSUS_PATH_DEPTH = 48 /* components of a pinning file's path */ };
+
+enum census_pin_kind {
+	CENSUS_PIN_FILE,
+	CENSUS_PIN_SHMEM,
+	CENSUS_PIN_ANON,
+	CENSUS_PIN_OTHER,
+};
+
+/* A run of neighbouring pages of one inode on one LRU list of one zombie. */
+struct census_pin {
+	unsigned long long inode, ino, pages;
+	unsigned long long index; /* of the first page in the file */
+	unsigned int zombie;      /* index in the batch */
+	unsigned int kind;
+	unsigned int dev, nlink, magic, generation;
+};
+
+struct pins_state {
+	struct census_ctl ctl;
+	unsigned int nodes; /* highest possible NUMA node + 1 */
+	unsigned int anon_only;
+	unsigned int at, list; /* of the batch, of its lists */
+	unsigned long long pos, head, prev;
+	unsigned long long run_inode, run_pages, run_first, run_end;
+	unsigned int run_kind, broken;
+	unsigned long long page[8];
+};
+
+/* One component of a path, from the leaf up. */
+struct census_part {
+	unsigned int index, level;
+	unsigned int len;
+	char name[CENSUS_NAME];
+};
+
+struct paths_state {
+	struct census_ctl ctl;
+	unsigned int at, level;
+	unsigned long long dentry;
+};
+
+/* A task or cgroup namespace that refers to a dying memcg. */
+struct census_task {
+	unsigned long long css;    /* its own memcg, 0 = that one is alive */
+	unsigned long long ns_css; /* root of its cgroup namespace, 0 = alive */
+	int pid, tgid, ppid;
+	unsigned int exit_state;
+	char comm[16];
+};
+
+/* A socket that is charged to a dying memcg, and who has it open. */
+struct census_sock {
+	unsigned long long css;
+	unsigned long long inode; /* of the socket, as in /proc/PID/fd */
+	int pid;
+	unsigned short protocol, family, port; /* the local one */
+	unsigned short unused;
+	char comm[16];
+};

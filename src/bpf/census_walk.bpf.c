@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Every memory cgroup that the kernel still holds, dying ones with all their numbers.
+ *
+ * A walk is a sequence of slices. Each call does at most `budget` steps and leaves its place in
+ * `st`, so that no core is held for long. Nothing is locked: the list may change between and during
+ * slices. So each step first checks that the css it came to is the one it expects (parent, growing
+ * serial number, not released) and afterwards that it still is; otherwise the record is dropped and
+ * the level is entered again from its parent, which skips what was seen, because siblings are in
+ * the order of their serial numbers.
+ *
+ * What a zombie's record is made of lies in census_record.h. */
+#include "census_record.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* The barrier keeps clang from dropping the mask that the verifier needs to see. */
+static __always_inline struct census_level *level_at(__u32 depth)
+{
+	asm volatile("" : "+r"(depth));
+	return &st.level[depth & (CENSUS_DEPTH - 1)];
+}
+
+static __always_inline void walk_start(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = 0, *up;
+	__u64 serial = 0;
+
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)set + OFFSET(css_set, subsys) + memory * sizeof(void *));
+	for (int i = 0; i < CENSUS_DEPTH; i++) {
+		up = 0;
+		READ(up, &css->parent);
+		if (!up)
+			break;
+		css = up;
+	}
+	READ(serial, &css->serial_nr);
+	st.level[0].css = (__u64)css;
+	st.level[0].serial = serial;
+	st.depth = 1;
+	st.last = 0;
+	st.pos = 0;
+	st.live = css ? 1 : 0; /* the root itself */
+}
+
+/* Up one level: go on behind the node that we came down through, if it is still that node. */
+static __always_inline int walk_ascend(void)
+{
+	__u32 depth = st.depth - 1;
+	struct cgroup_subsys_state *css, *parent = 0;
+	__u64 serial = 0, next = 0;
+	__u32 flags = 0;
+
+	if (!depth || depth >= CENSUS_DEPTH) {
+		st.ctl.done = 1;
+		return 1;
+	}
+	css = (void *)level_at(depth)->css;
+	READ(next, &css->sibling.next);
+	READ(serial, &css->serial_nr);
+	READ(parent, &css->parent);
+	READ(flags, &css->flags);
+	st.depth = depth;
+	st.last = level_at(depth)->serial;
+	if (serial == st.last && !(flags & CSS_RELEASED_BIT) &&
+	    (__u64)parent == level_at(depth - 1)->css)
+		st.pos = next;
+	else
+		st.pos = 0;
+	return 0;
+}
+
+/* Enter a level from its parent, if that is still there. */
+static __always_inline int walk_enter(struct census_level *level)
+{
+	struct cgroup_subsys_state *parent = (void *)level->css;
+	__u64 serial = 0, first = 0;
+
+	READ(first, &parent->children.next);
+	READ(serial, &parent->serial_nr);
+	if (serial != level->serial)
+		return walk_ascend();
+	st.pos = first;
+	return 0;
+}
+
+static __always_inline void walk_descend(__u64 css, __u64 serial, __u64 child)
+{
+	if (st.depth >= CENSUS_DEPTH - 1) {
+		st.too_deep++;
+		return;
+	}
+	struct census_level *level = level_at(st.depth);
+	level->css = css;
+	level->serial = serial;
+	st.depth++;
+	st.last = 0;
+	st.pos = child;
+}
+
+/* 1 = the slice ends here. */
+static __always_inline int walk_step(enum how how)
+{
+	struct census_level *level = level_at(st.depth - 1);
+	__u64 parent = level->css, pos = st.pos;
+	__u32 fresh = st.fresh, n = st.ctl.out_n;
+	struct css_view v;
+
+	st.ctl.steps++;
+	st.fresh = 0;
+	if (!pos)
+		return walk_enter(level);
+	if (pos == parent + OFFSET(cgroup_subsys_state, children))
+		return walk_ascend();
+	__u64 css = pos - OFFSET(cgroup_subsys_state, sibling);
+	if (!css_look(css, how, &v) || v.parent != parent || !v.next ||
+	    (fresh && v.flags & CSS_RELEASED_BIT)) {
+		st.restarts++;
+		st.pos = 0;
+		return 0;
+	}
+	if (v.serial <= st.last || v.flags & CSS_RELEASED_BIT) {
+		st.pos = v.next;
+		return 0;
+	}
+	bool inner = v.child != css + OFFSET(cgroup_subsys_state, children);
+	bool dying = v.flags & CSS_DYING_BIT;
+	if (inner || dying) {
+		struct census_rec *rec =
+			n < CENSUS_OUT ? bpf_map_lookup_elem(&records, &n) : (void *)0;
+		if (!rec)
+			return 1;
+		record_fill(css, &v, dying, rec, how);
+	}
+	if (css_serial(css, &v, how) != v.serial) {
+		st.discarded++;
+		st.pos = 0;
+		return 0;
+	}
+	if (inner || dying)
+		st.ctl.out_n = n + 1;
+	if (dying)
+		st.dying++;
+	else
+		st.live++;
+	if (v.serial > st.max_serial)
+		st.max_serial = v.serial;
+	st.last = v.serial;
+	st.pos = v.next;
+	if (inner)
+		walk_descend(css, v.serial, v.child);
+	return 0;
+}
+
+static __always_inline void walk_slice_start(void)
+{
+	slice_start(&st.ctl);
+	st.fresh = 1;
+	if (!st.depth)
+		walk_start();
+}
+
+static long walk_direct_callback(__u32 i, void *ctx)
+{
+	return walk_step(BY_LOADS);
+}
+
+SEC(DIRECT_SECTION)
+int census_walk_direct(void *ctx)
+{
+	walk_slice_start();
+	bpf_loop(st.ctl.budget, walk_direct_callback, 0, 0);
+	return 0;
+}
+
+static long walk_callback(__u32 i, void *ctx)
+{
+	return walk_step(BY_COPIES);
+}
+
+SEC("syscall")
+int census_walk(void *ctx)
+{
+	walk_slice_start();
+	bpf_loop(st.ctl.budget, walk_callback, 0, 0);
+	return 0;
+}
+
+/* Fewer steps per call, written out. */
+SEC("raw_tp/sys_enter")
+int census_walk_chunk(void *ctx)
+{
+	if (!census_is_meant(&st.ctl))
+		return 0;
+	walk_slice_start();
+	EIGHT_TIMES(walk_step(WITHOUT_LOOPS));
+	return 0;
+}
