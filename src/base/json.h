@@ -30,5 +30,13 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* `key`: RFC 3339 text and `key_ns`: integer. */
 void json_time(struct json *j, const char *key, uint64_t ns);
+/* The same for long lists: the key is a literal without escapes, so that nothing has to be looked
+ * at. */
+#define json_lit_u64(j, key, value) json_lead_u64((j), ",\"" key "\":", sizeof(key) + 3, (value))
+#define json_lit_str(j, key, text, n) \
+	json_lead_str((j), ",\"" key "\":", sizeof(key) + 3, (text), (n))
+void json_lead_u64(struct json *j, const char *lead, size_t lead_len, uint64_t value);
+void json_lead_str(struct json *j, const char *lead, size_t lead_len, const char *bytes,
+		   size_t len);
 /* A value that is JSON already. */
 void json_raw(struct json *j, const char *key, const char *text, size_t len);

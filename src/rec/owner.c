@@ -39,6 +39,8 @@ const char *owner_kind_name(enum owner_kind kind)
 
 static bool seg_starts(struct owner_text s, const char *prefix)
 {
+	if (!s.len || s.at[0] != prefix[0]) /* mostly */
+		return false;
 	size_t n = strlen(prefix);
 	return s.len > n && memcmp(s.at, prefix, n) == 0;
 }
@@ -164,6 +166,8 @@ static bool is_unit(struct owner_text s)
 	static const char *const suffixes[] = { ".service", ".scope", ".socket", ".mount",
 						".swap" };
 
+	if (!memrchr(s.at, '.', s.len))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
 		if (seg_ends(s, suffixes[i]))
 			return true;

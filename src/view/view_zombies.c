@@ -101,6 +101,7 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 		json_object(j, "walk");
 		json_str(j, "how", v->totals->how);
 		json_u64(j, "slices", v->totals->slices);
+		json_u64(j, "steps", v->totals->steps);
 		json_u64(j, "kernel_ns", v->totals->kernel_ns);
 		json_u64(j, "longest_slice_ns", v->totals->longest_slice_ns);
 		json_u64(j, "restarts", v->totals->restarts);
@@ -221,33 +222,34 @@ void view_zombie_json(struct json *j, const struct zombie *z, const struct zombi
 		      uint64_t now_ns)
 {
 	AUTO_BUF struct buf owner = { 0 };
+	const char *kind = owner_kind_name(z->owner.kind);
 
 	json_object(j, NULL);
-	json_u64(j, "id", z->id);
-	json_str_n(j, "path", z->path, z->path_len);
+	json_lit_u64(j, "id", z->id);
+	json_lit_str(j, "path", z->path, z->path_len);
 	owner_label(&owner, &z->owner);
-	json_str_n(j, "owner", buf_str(&owner), owner.len);
-	json_str(j, "kind", owner_kind_name(z->owner.kind));
+	json_lit_str(j, "owner", buf_str(&owner), owner.len);
+	json_lit_str(j, "kind", kind, strlen(kind));
 	if (z->owner.unit.at)
-		json_str_n(j, "unit", z->owner.unit.at, z->owner.unit.len);
+		json_lit_str(j, "unit", z->owner.unit.at, z->owner.unit.len);
 	if (z->owner.container.at)
-		json_str_n(j, "container", z->owner.container.at, z->owner.container.len);
+		json_lit_str(j, "container", z->owner.container.at, z->owner.container.len);
 	if (z->have & ZOMBIE_LRU) {
-		json_u64(j, "bytes", z->bytes);
-		json_u64(j, "file_bytes", z->file_bytes);
+		json_lit_u64(j, "bytes", z->bytes);
+		json_lit_u64(j, "file_bytes", z->file_bytes);
 		if (z->have & ZOMBIE_SPLIT) {
-			json_u64(j, "anon_bytes", z->anon_bytes);
-			json_u64(j, "shmem_bytes", z->shmem_bytes);
+			json_lit_u64(j, "anon_bytes", z->anon_bytes);
+			json_lit_u64(j, "shmem_bytes", z->shmem_bytes);
 		}
-		json_u64(j, "unevictable_bytes", z->unevictable_bytes);
+		json_lit_u64(j, "unevictable_bytes", z->unevictable_bytes);
 	}
 	if (z->have & ZOMBIE_SLAB)
-		json_u64(j, "slab_bytes", z->slab_bytes);
+		json_lit_u64(j, "slab_bytes", z->slab_bytes);
 	if (z->have & ZOMBIE_SWAP)
-		json_u64(j, "swap_bytes", z->swap_bytes);
+		json_lit_u64(j, "swap_bytes", z->swap_bytes);
 	if (z->have & ZOMBIE_REFS)
 		json_i64(j, "refs", z->refs);
-	json_u64(j, "serial", z->serial);
+	json_lit_u64(j, "serial", z->serial);
 	life_json(j, z, now_ns);
 	if (z->have & ZOMBIE_PINS) {
 		json_array(j, "pins");
