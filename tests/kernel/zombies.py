@@ -196,7 +196,10 @@ def churn_while_counting():
             paths = {z["path"] for z in answer["zombies"]}
             check(sum(below + c not in paths for k, c, f, o in made) <= 20, "zombies were lost during churn")
             check(all(p.startswith(below + "/churn/") or p in {below + c for k, c, f, o in made} for p in paths), "a false zombie")
-            check(answer["walk"]["complete"], "the walk did not end")
+            walk = answer["walk"]
+            check(walk["complete"], "the walk did not end")
+            # slices are bounded by steps, so the longest stretch does not depend on how many zombies there are
+            check(walk["steps"] <= walk["slices"] * 2000 and walk["longest_slice_ns"] < 5_000_000, walk)
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -304,8 +307,14 @@ def ladder():
     check(off["method"] == ("cgroup-stat" if v2 else "proc-cgroups"), off["method"])
     check("groups" not in off and off["dying"] >= len(made), off)
     check(any("ZSCOPE_CENSUS" in u["why"] for u in off["unknown"]), off["unknown"])
-    for lower in ("run", "trigger"):
+    how = {"loop": "bpf_loop", "run": "raw tracepoint test run", "trigger": "tracepoint trigger"}
+    best = zombies(below)["walk"]["how"]
+    version = tuple(int(x) for x in os.uname().release.split("-")[0].split(".")[:2])
+    check(best == "bpf_loop with plain loads" or version < (6, 2), f"{version} runs the census by {best}")
+    for lower in how:
         check_pins(env={"ZSCOPE_CENSUS": lower})
+        used = zombies(below, env={"ZSCOPE_CENSUS": lower})["walk"]["how"]
+        check(used == how[lower], f"{lower}: {used}")
     inject = subprocess.run(["strace", "-qq", "-o", "/dev/null", "-e", "trace=bpf", "-e", "inject=bpf:error=EPERM", zscope,
                              "zombies", "--json"], capture_output=True)
     if inject.returncode != 127:
