@@ -1,6 +1,6 @@
 /* The census: every memory cgroup that the kernel holds, read by a BPF program in slices
- * (src/bpf/census.bpf.c). Works on v1, v2 and hybrid hosts, also from inside a cgroup namespace,
- * because the kernel's own list is walked and not a directory tree. */
+ * (src/bpf/census_walk.bpf.c). Works on v1, v2 and hybrid hosts, also from inside a cgroup
+ * namespace, because the kernel's own list is walked and not a directory tree. */
 #pragma once
 
 #include <stdbool.h>
