@@ -74,13 +74,18 @@ void buf_add_char(struct buf *b, char c)
 
 void buf_add_u64(struct buf *b, uint64_t value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
+	enum { MOST = 20 };
+	char digits[2 * MOST] = { 0 };
+	size_t at = MOST;
 
 	do
 		digits[--at] = (char)('0' + value % 10);
 	while (value /= 10);
-	buf_add(b, digits + at, sizeof(digits) - at);
+	if (!buf_fits(b, MOST) && !buf_reserve(b, MOST))
+		return;
+	memcpy(b->data + b->len, digits + at, MOST); /* of a known length: no call */
+	b->len += MOST - at;
+	b->data[b->len] = '\0';
 }
 
 void buf_vaddf(struct buf *b, const char *format, va_list args)

@@ -144,7 +144,6 @@ void json_time(struct json *j, const char *key, uint64_t ns)
 		json_u64(j, twin, ns);
 }
 
-/* lead is ",\"key\":". */
 static void json_put_lead(struct json *j, const char *lead, size_t len)
 {
 	uint64_t bit = UINT64_C(1) << j->depth;
@@ -157,10 +156,7 @@ static void json_put_lead(struct json *j, const char *lead, size_t len)
 void json_lead_u64(struct json *j, const char *lead, size_t lead_len, uint64_t value)
 {
 	json_put_lead(j, lead, lead_len);
-	if (value < 10)
-		buf_add_char(j->out, (char)('0' + value));
-	else
-		buf_add_u64(j->out, value);
+	buf_add_u64(j->out, value);
 }
 
 void json_lead_str(struct json *j, const char *lead, size_t lead_len, const char *bytes, size_t len)

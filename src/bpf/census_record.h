@@ -185,6 +185,13 @@ static __always_inline void lru_add_gens(const __u64 *w, __u32 size, __u64 *lru)
 		  gen_sum(w + 5 * zones, zones) + gen_sum(w + 7 * zones, zones);
 }
 
+/* Whether this kernel has multi-gen lists. Both layouts are named, because a type that an object
+ * does not name has no members in its slice of the BTF. */
+static __always_inline bool has_gens(void)
+{
+	return EXISTS(lruvec, lrugen.nr_pages) || EXISTS(lruvec___old, lrugen.nr_pages);
+}
+
 /* Pages on the LRU lists of one node: exact, without the lag of memory.stat, and not moved to the
  * parent. */
 static __always_inline bool lru_add_node(__u64 memcg, __u32 node, __u64 *lru, enum how how)
@@ -199,7 +206,7 @@ static __always_inline bool lru_add_node(__u64 memcg, __u32 node, __u64 *lru, en
 		__u64 address = (__u64)word->next;
 		pn = DIRECT_CAST(address, DIRECT_PER_NODE);
 		lru_add_zones((void *)pn + OFFSET(mem_cgroup_per_node, lru_zone_size), zones, lru);
-		if (EXISTS(lruvec, lrugen.nr_pages))
+		if (has_gens())
 			lru_add_gens((void *)pn + OFFSET(mem_cgroup_per_node, lruvec) +
 					     OFFSET(lruvec, lrugen.nr_pages),
 				     gens, lru);
@@ -211,7 +218,7 @@ static __always_inline bool lru_add_node(__u64 memcg, __u32 node, __u64 *lru, en
 	if (!pn || bpf_core_read(st.words, zones, &pn->lru_zone_size))
 		return false;
 	lru_add_zones(st.words, zones, lru);
-	if (!EXISTS(lruvec, lrugen.nr_pages))
+	if (!has_gens())
 		return true;
 	if (gens > sizeof(st.words))
 		gens = sizeof(st.words);

@@ -138,6 +138,7 @@ struct lruvec {
 /* 6.1 and 6.2 */
 struct lru_gen_struct {
 	struct list_head lists[40];
+	long nr_pages[40];
 } SLICE;
 
 struct lruvec___old {

@@ -91,7 +91,8 @@ int census_load_object(const struct census *c, const void *elf, size_t elf_bytes
 		       void *arg, struct bpf_object **ret, struct err *err)
 {
 	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types));
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types),
+		    .object_name = "census");
 
 	struct bpf_object *obj = bpf_object__open_mem(elf, elf_bytes, &opts);
 	if (!obj)
