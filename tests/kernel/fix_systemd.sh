@@ -22,6 +22,8 @@ cat >"$dir/root/etc/systemd/system/agent.service" <<'U'
 StartLimitIntervalSec=0
 [Service]
 ExecStart=/bin/false
+RuntimeDirectory=agent
+RuntimeDirectoryPreserve=restart
 Restart=always
 RestartSec=1
 [Install]
@@ -45,12 +47,15 @@ z fix "$step" >"$dir/dry.txt" || fail "dry run failed"
 grep -q 'nothing was changed' "$dir/dry.txt" || fail "dry run does not say that nothing was changed"
 [ "$(tree)" = "$before" ] || fail "a dry run changed files"
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "a dry run changed the unit"
+rig_run "$dir" test -d /run/agent || fail "the unit has no runtime directory"
 
 z fix 77 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q 'no step 77' "$dir/err.txt" || fail "unknown plan id: $(cat "$dir/err.txt")"
 
 z fix "$step" --apply --no-purge >"$dir/apply.txt" 2>&1 || fail "fix --apply: $(cat "$dir/apply.txt")"
 rig_run "$dir" systemctl is-active agent.service | grep -qE 'inactive|failed' || fail "the unit still runs"
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = masked ] || fail "the unit is not masked"
+# stopped as its own file says, not as what is left of it under a mask
+rig_run "$dir" test -e /run/agent && fail "the manager forgot the unit's settings before it was stopped: its runtime directory is left"
 z fix "$step" --apply --no-purge 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q stale "$dir/err.txt" || fail "a stale plan is not refused: $(cat "$dir/err.txt")"
 
 z undo >"$dir/undo.txt" 2>&1 || fail "undo: $(cat "$dir/undo.txt")"

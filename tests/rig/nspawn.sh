@@ -99,14 +99,21 @@ rig_cgroup_writable() {
 }
 
 rig_boot() {
-	local dir=$1 name outer init='' i up='^(running|degraded)'
+	local dir=$1 name outer init='' i up='^(running|degraded)' network=--private-network
 	shift
+	# RIG_HOST=1: the machine's own network devices and kernel log, to be looked at. dockerd must not touch them.
+	if [ -n "${RIG_HOST:-}" ]; then
+		network=
+		mkdir -p "$dir/root/etc/docker"
+		echo '{"bridge": "none", "iptables": false, "ip6tables": false, "ip-forward": false, "ip-masq": false}' >"$dir/root/etc/docker/daemon.json"
+	fi
 	rig_need systemd-nspawn nsenter
 	name=zscope-rig-$(basename "$dir")
 	echo "$name" >"$dir/cgroup"
 	(
 		rig_cgroup_enter "$name"
-		exec systemd-nspawn -q -D "$dir/root" --boot --register=no --keep-unit --private-network --kill-signal=SIGRTMIN+3 \
+		# shellcheck disable=SC2086 # empty, or one word
+		exec systemd-nspawn -q -D "$dir/root" --boot --register=no --keep-unit $network --kill-signal=SIGRTMIN+3 \
 			--console=pipe --machine=zscope-rig --capability=all --system-call-filter="@keyring bpf" "$@" \
 			</dev/null >"$dir/console" 2>&1
 	) &
@@ -120,6 +127,7 @@ rig_boot() {
 		if [ -n "$init" ] && nsenter -t "$init" -a -- systemctl is-system-running 2>/dev/null | grep -qE "$up"; then
 			echo "$init" >"$dir/init"
 			rig_cgroup_writable "$init"
+			[ -z "${RIG_HOST:-}" ] || nsenter -t "$init" -a -- sh -c 'rm -f /dev/kmsg && mknod -m 600 /dev/kmsg c 1 11'
 			echo "$init"
 			return 0
 		fi
