@@ -17,7 +17,7 @@ struct incident {
 
 	/* a real unit */
 	bool units;
-	char slice[64], unit[64], scope[64];
+	char slice[64], unit[64], spool[64], scope[64];
 	char socket[108]; /* of dockerd; "" = no containers */
 };
 

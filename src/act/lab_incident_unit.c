@@ -1,10 +1,12 @@
 /* The crash loop of the whole incident as a real unit. Every start makes memory cgroups in the
  * subtree that systemd delegates to it, has a page of its spool charged to each, and dies; systemd
- * removes the directories, the pages keep the cgroups. The spool lies in the unit's runtime
- * directory, on tmpfs: systemd keeps it over restarts and removes it when the unit is stopped, so
- * that the cure is to stop the unit. (Pages of the disk's cache would not last: the reader's
- * reclaim below the same limit drops those of dead cgroups first.) With dockerd, every start also
- * makes a container, whose cgroup its file's page cache keeps until a purge. */
+ * removes the directories, the pages keep the cgroups. The spool lies on tmpfs, in the runtime
+ * directory of a second unit that the first requires: systemd keeps it over restarts and stops it,
+ * and removes the directory, when the first is stopped, so that this is the cure. (A runtime
+ * directory of its own would stay if it is stopped between two restarts. Pages of the disk's cache
+ * would not last: the reader's reclaim below the same limit drops those of dead cgroups first.)
+ * With dockerd, every start also makes a container, whose cgroup its file's page cache keeps until
+ * a purge. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,14 +46,14 @@ static void incident_script(const struct lab_run *run, const struct incident *in
 
 	buf_addf(out,
 		 "#!/bin/sh\n"
-		 "s=%s most=%" PRIu64 " n=%u made=0 turn=0\n"
-		 "[ -r \"$RUNTIME_DIRECTORY/made\" ] && read -r made turn "
-		 "<\"$RUNTIME_DIRECTORY/made\"\n"
+		 "s=%s spool=/run/zscope-lab-%s most=%" PRIu64 " n=%u made=0 turn=0\n"
+		 "[ -r $spool/made ] && read -r made turn "
+		 "<$spool/made\n"
 		 "while IFS=: read -r id controllers path; do\n"
 		 "\tcase \"$id,$controllers,\" in %s) home=/%s$path ;; esac\n"
 		 "done </proc/self/cgroup\n"
 		 "cd \"$home\" || exit 9\n",
-		 run->scratch_dir, run->options.count, incident_per_crash(in),
+		 run->scratch_dir, run->id, run->options.count, incident_per_crash(in),
 		 v2 ? "0,,*" : "*,memory,*", offer_memory_mount(&run->offer)->dir);
 	buf_addf(out, "[ $made -lt $most ] || n=0\n"
 		      "i=0 dirs=main\n"
@@ -62,11 +64,11 @@ static void incident_script(const struct lab_run *run, const struct incident *in
 		buf_addf(out, "echo +memory >cgroup.subtree_control\n");
 	buf_addf(out, "for d in ${dirs#main}; do\n"
 		      "\techo 0 >$d/cgroup.procs\n"
-		      "\tprintf '%%4096s' x >>\"$RUNTIME_DIRECTORY/spool\"\n"
+		      "\tprintf '%%4096s' x >>$spool/pages\n"
 		      "done\n"
 		      "echo 0 >main/cgroup.procs\n"
 		      "turn=$((turn + 1))\n"
-		      "echo $((made + n)) $turn >\"$RUNTIME_DIRECTORY/made\"\n");
+		      "echo $((made + n)) $turn >$spool/made\n");
 	if (*in->socket)
 		buf_addf(out,
 			 "export DOCKER_HOST=unix://%s DOCKER_CONFIG=$s\n" INCIDENT_DOCKER
@@ -93,6 +95,24 @@ static int incident_write_script(struct lab_run *run, const struct incident *in,
 	return 0;
 }
 
+static int incident_write_units(struct lab_run *run, const struct incident *in, struct err *err)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "[Unit]\nDescription=zscope lab\n[Slice]\nMemoryAccounting=yes\nMemoryMax=%" PRIu64
+		 "\n",
+		 in->limit_bytes);
+	int r = lab_unit_write(run, in->slice, text, err);
+	if (r < 0)
+		return r;
+	snprintf(text, sizeof(text),
+		 "[Unit]\nDescription=zscope lab\nStopWhenUnneeded=yes\n[Service]\nType=oneshot\n"
+		 "RemainAfterExit=yes\nRuntimeDirectory=zscope-lab-%s\nExecStart=/bin/true\n",
+		 run->id);
+	return lab_unit_write(run, in->spool, text, err);
+}
+
 int incident_units_prepare(struct lab_run *run, struct incident *in, struct err *err)
 {
 	const struct offer_mount *mount = offer_memory_mount(&run->offer);
@@ -104,6 +124,7 @@ int incident_units_prepare(struct lab_run *run, struct incident *in, struct err 
 	for (char *p = in->slice; *p; p++) /* a slice's dashes are slices above it */
 		*p = *p == '-' ? '_' : *p;
 	snprintf(in->unit, sizeof(in->unit), "zscope-lab-%s-agent.service", run->id);
+	snprintf(in->spool, sizeof(in->spool), "zscope-lab-%s-spool.service", run->id);
 	snprintf(in->scope, sizeof(in->scope), "zscope-lab-%s-reader.scope", run->id);
 	snprintf(in->limited, sizeof(in->limited), "/%s/%s", mount->dir, in->slice);
 	if (access(INCIDENT_DOCKER, X_OK) == 0 && lab_docker_socket(in->socket)) {
@@ -116,7 +137,7 @@ int incident_units_prepare(struct lab_run *run, struct incident *in, struct err 
 	if (mkdir(left, 0700) < 0)
 		return err_path(err, -errno, left);
 	int r = incident_write_script(run, in, err);
-	return r < 0 ? r : lab_unit_make_slice(run, in->slice, in->limit_bytes, err);
+	return r < 0 ? r : incident_write_units(run, in, err);
 }
 
 int incident_units_start(struct lab_run *run, struct incident *in, struct err *err)
@@ -127,10 +148,9 @@ int incident_units_start(struct lab_run *run, struct incident *in, struct err *e
 	if (pause_ms < INCIDENT_LEAST_PAUSE_MS)
 		pause_ms = INCIDENT_LEAST_PAUSE_MS;
 	snprintf(service, sizeof(service),
-		 "Slice=%s\nDelegate=yes\nRuntimeDirectory=zscope-lab-%s\n"
-		 "RuntimeDirectoryPreserve=restart\nExecStart=/bin/sh %s/agent\n"
-		 "Restart=on-failure\nRestartSec=%" PRIu64 "ms\n",
-		 in->slice, run->id, run->scratch_dir, pause_ms);
+		 "Slice=%s\nDelegate=yes\nExecStart=/bin/sh %s/agent\nRestart=on-failure\n"
+		 "RestartSec=%" PRIu64 "ms\n[Unit]\nRequires=%s\nAfter=%s\n",
+		 in->slice, run->scratch_dir, pause_ms, in->spool, in->spool);
 	int r = lab_unit_start(run, in->unit, service, err);
 	if (r < 0)
 		return r;
@@ -138,7 +158,7 @@ int incident_units_start(struct lab_run *run, struct incident *in, struct err *e
 		"%s, a real unit, dies and is restarted. Each start leaves %u memory cgroups of "
 		"its "
 		"own subtree (a real agent leaves one or two: the lab makes up for days), held by "
-		"pages of its runtime directory until it is stopped",
+		"pages of its spool until it is stopped",
 		in->unit, incident_per_crash(in));
 	if (*in->socket)
 		lab_say(run,

@@ -26,9 +26,9 @@ bool lab_unit_wanted(const struct lab_run *run)
 	       (strcmp(run->options.mode, "auto") == 0 && sd_booted() > 0);
 }
 
-static int unit_write(struct lab_run *run, const char *name, const struct buf *text,
-		      struct err *err)
+int lab_unit_write(struct lab_run *run, const char *name, const char *text, struct err *err)
 {
+	AUTO_MANAGER struct manager *m = NULL;
 	char path[200];
 
 	int r = lab_journal_add(run->journal, LAB_TRACE_UNIT, name, err);
@@ -36,9 +36,10 @@ static int unit_write(struct lab_run *run, const char *name, const struct buf *t
 		return r;
 	snprintf(path, sizeof(path), LAB_UNIT_DIR "/%s", name);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, text->data, text->len) != (ssize_t)text->len)
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		return err_path(err, errno ? -errno : -EIO, path);
-	return 0;
+	r = manager_open(&m, err);
+	return r < 0 ? r : manager_reload(m, err);
 }
 
 int lab_unit_start(struct lab_run *run, const char *name, const char *service, struct err *err)
@@ -51,27 +52,10 @@ int lab_unit_start(struct lab_run *run, const char *name, const char *service, s
 		 "CollectMode=inactive-or-failed\n[Service]\nMemoryAccounting=yes\n"
 		 "TimeoutStopSec=10\n%s",
 		 run->scratch_dir, service);
-	int r = unit_write(run, name, &text, err);
+	int r = lab_unit_write(run, name, buf_str(&text), err);
 	if (r == 0)
 		r = manager_open(&m, err);
-	if (r == 0)
-		r = manager_reload(m, err);
 	return r < 0 ? r : manager_start(m, name, err);
-}
-
-int lab_unit_make_slice(struct lab_run *run, const char *name, uint64_t limit_bytes,
-			struct err *err)
-{
-	AUTO_MANAGER struct manager *m = NULL;
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text,
-		 "[Unit]\nDescription=zscope lab\n[Slice]\nMemoryAccounting=yes\nMemoryMax=%llu\n",
-		 (unsigned long long)limit_bytes);
-	int r = unit_write(run, name, &text, err);
-	if (r == 0)
-		r = manager_open(&m, err);
-	return r < 0 ? r : manager_reload(m, err);
 }
 
 static bool unit_holds_us(const char *scope)

@@ -10,10 +10,9 @@ bool lab_unit_wanted(const struct lab_run *run);
 /* Writes /run/systemd/system/NAME with the given [Service] lines, loads and starts it. NAME must
  * start with "zscope-lab-". The scratch directory must stand. */
 int lab_unit_start(struct lab_run *run, const char *name, const char *service, struct err *err);
-/* Writes and loads /run/systemd/system/NAME, a slice below the root whose memory is limited. NAME
- * must start with "zscope_lab_". */
-int lab_unit_make_slice(struct lab_run *run, const char *name, uint64_t limit_bytes,
-			struct err *err);
+/* Writes /run/systemd/system/NAME as given and loads it, without starting it. NAME must start with
+ * "zscope-lab-", or "zscope_lab_" for a slice. */
+int lab_unit_write(struct lab_run *run, const char *name, const char *text, struct err *err);
 /* Moves this process into a scope of its own in the slice, and waits until it is there. */
 int lab_unit_enter_scope(struct lab_run *run, const char *scope, const char *slice,
 			 struct err *err);

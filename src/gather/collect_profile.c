@@ -33,7 +33,8 @@ static void collect_holders(struct collected *c, const struct profile *p)
 {
 	vec_foreach (&c->facts.cores, core) {
 		struct holder h;
-		if (!holder_of_core(p, core->cpu, core->from_ns, core->to_ns, &h))
+		/* the idle task holds nobody back, however many samples fell on it */
+		if (!holder_of_core(p, core->cpu, core->from_ns, core->to_ns, &h) || !h.pid)
 			continue;
 		core->path = collect_text(c, h.function);
 		core->task_share = h.share;

@@ -22,12 +22,17 @@ cat >"$dir/root/etc/systemd/system/agent.service" <<'U'
 StartLimitIntervalSec=0
 [Service]
 ExecStart=/bin/false
-RuntimeDirectory=agent
-RuntimeDirectoryPreserve=restart
 Restart=always
 RestartSec=1
 [Install]
 WantedBy=multi-user.target
+U
+# one that runs, with a stop of its own
+cat >"$dir/root/etc/systemd/system/calm.service" <<'U'
+[Service]
+ExecStart=/bin/sleep 9999
+ExecStop=/bin/sh -c 'echo gently >/run/calm-stopped'
+RuntimeDirectory=calm
 U
 ln -s ../agent.service "$dir/root/etc/systemd/system/multi-user.target.wants/agent.service" 2>/dev/null
 rig_boot "$dir" >/dev/null || exit $?
@@ -47,15 +52,12 @@ z fix "$step" >"$dir/dry.txt" || fail "dry run failed"
 grep -q 'nothing was changed' "$dir/dry.txt" || fail "dry run does not say that nothing was changed"
 [ "$(tree)" = "$before" ] || fail "a dry run changed files"
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "a dry run changed the unit"
-rig_run "$dir" test -d /run/agent || fail "the unit has no runtime directory"
 
 z fix 77 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q 'no step 77' "$dir/err.txt" || fail "unknown plan id: $(cat "$dir/err.txt")"
 
 z fix "$step" --apply --no-purge >"$dir/apply.txt" 2>&1 || fail "fix --apply: $(cat "$dir/apply.txt")"
 rig_run "$dir" systemctl is-active agent.service | grep -qE 'inactive|failed' || fail "the unit still runs"
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = masked ] || fail "the unit is not masked"
-# stopped as its own file says, not as what is left of it under a mask
-rig_run "$dir" test -e /run/agent && fail "the manager forgot the unit's settings before it was stopped: its runtime directory is left"
 z fix "$step" --apply --no-purge 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q stale "$dir/err.txt" || fail "a stale plan is not refused: $(cat "$dir/err.txt")"
 
 z undo >"$dir/undo.txt" 2>&1 || fail "undo: $(cat "$dir/undo.txt")"
@@ -84,4 +86,18 @@ printf 'zscope-plan\t1\nboot\t%s\ntime\t%s000000000\nstep\t1\t0\tdbus.service\t-
 	>"$dir/root/var/lib/zombiescope/state/plan"
 z fix 1 --apply 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q protected "$dir/err.txt" || fail "dbus is not protected: $(cat "$dir/err.txt")"
 z fix 2 --apply 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q 'no unit name' "$dir/err.txt" || fail "a shell name is not refused: $(cat "$dir/err.txt")"
+# A unit is stopped in its own way, not as what is left of it under a mask.
+rig_run "$dir" systemctl start calm.service
+plan() { printf 'zscope-plan\t1\nboot\t%s\ntime\t%s000000000\nstep\t1\t0\tcalm.service\t%s\n' "$boot" "$(date +%s)" "$1" >"$dir/root/var/lib/zombiescope/state/plan"; }
+plan - # stale; the refusal tells the state that is right
+z fix 1 --apply 2>"$dir/err.txt"
+now=$(sed -n "s/.*and is '\(.*\)' now.*/\1/p" "$dir/err.txt")
+plan "$now"
+z fix 1 --apply --no-purge >"$dir/apply.txt" 2>&1 || fail "fix of a running unit: $(cat "$dir/apply.txt" "$dir/err.txt")"
+[ "$(rig_run "$dir" cat /run/calm-stopped 2>/dev/null)" = gently ] || fail "its ExecStop= was not run"
+rig_run "$dir" test -e /run/calm && fail "its runtime directory is left"
+[ "$(rig_run "$dir" systemctl is-enabled calm.service)" = masked ] || fail "calm.service is not masked"
+z undo >"$dir/undo.txt" 2>&1 || fail "undo of a running unit: $(cat "$dir/undo.txt")"
+[ "$(rig_run "$dir" systemctl is-active calm.service)" = active ] || fail "undo did not start calm.service again"
+[ "$(tree)" = "$before" ] || fail "undo did not restore the files"
 exit $failed

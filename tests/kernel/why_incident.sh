@@ -64,9 +64,10 @@ until_true 60 restarts "$unit" 8 || fail "the unit does not loop"
 reader=$(grep -oE 'lab-reader \(pid [0-9]+' "$dir/lab" | grep -oE '[0-9]+$')
 ticks() { inside cat "/proc/$reader/stat" | sed 's/.*) //' | awk '{ print $12 + $13 }'; }
 complete() {
-	jq -e --arg unit "$unit" '
+	jq -e --arg unit "$unit" --arg container "zscope-lab-$lab" '
 		([.findings[] | select(.finding == "unit-crash-loop" and .place.unit == $unit)] | length > 0) and
-		([.findings[] | select(.finding == "container-churn" and .place.unit == $unit)] | length > 0) and
+		# which unit made it can be told only while its client is connected to the engine
+		([.findings[] | select(.finding == "container-churn" and .place.container == $container and (.place.unit // $unit) == $unit)] | length > 0) and
 		([.findings[] | select(.finding == "memcg-walk-cost" and .place.process == "lab-reader")] | length > 0) and
 		# the first explanation, or one of the others where the machine has other work that is worse
 		([.chain, .others[]?.chain] | map([.[].finding]) | map(.[0] == "unit-crash-loop" and index("memcg-zombies") and index("memcg-walk-cost")) | any)' \
@@ -99,7 +100,8 @@ fixed=@$(date +%s)
 z fix "$step" --apply --below "$top" >"$dir/fix" 2>&1 || fail "fix: $(cat "$dir/fix")"
 [ "$(inside systemctl is-enabled "$unit" 2>/dev/null)" = masked ] || fail "$unit is not masked"
 inside systemctl is-active "$unit" | grep -qE '^(inactive|failed)$' || fail "$unit still runs"
-inside test -e "/run/zscope-lab-$lab" && fail "the unit was not stopped in its own way: its runtime directory is left"
+no_spool() { ! inside test -e "/run/zscope-lab-$lab"; }
+until_true 10 no_spool || fail "the unit was not stopped in its own way: its spool is left"
 own() { [ "$(z zombies --below "$top" --json | jq --arg unit "$unit" '[.groups[] | select(.owner == $unit) | .count] | add // 0')" -lt 100 ]; }
 until_true 60 own || fail "the unit's zombies are left: $(z zombies --below "$top")"
 inside systemctl is-active "$scope" >/dev/null || fail "the reader was ended too: it only suffers"
