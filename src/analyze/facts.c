@@ -6,6 +6,7 @@ void facts_free(struct facts *f)
 {
 	vec_free(&f->cores);
 	vec_free(&f->walkers);
+	vec_free(&f->readers);
 	vec_free(&f->owners);
 	vec_free(&f->churn);
 	vec_free(&f->units);
@@ -33,6 +34,7 @@ const char *fact_source_name(uint32_t bit)
 		"CPU quotas",
 		"CPU weights",
 		"a history",
+		"the cost of reading memory.stat",
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(names); i++)
 		if (bit == UINT32_C(1) << i)

@@ -28,7 +28,8 @@ enum fact_source {
 	FACT_QUOTA = 1 << 12,     /* CPU quota of cgroups */
 	FACT_WEIGHT = 1 << 13,    /* CPU weight of kubepods against system.slice */
 	FACT_HISTORY = 1 << 14,   /* a recording long enough to tell growth */
-	FACT_SOURCE_END = 1 << 15,
+	FACT_READS = 1 << 15,     /* what a read of memory.stat costs, and who reads it */
+	FACT_SOURCE_END = 1 << 16,
 };
 
 /* One stretch in which a single core was saturated. */
@@ -52,6 +53,15 @@ struct fact_walker {
 	double share;     /* percent of its samples that lie in memcg iteration */
 	uint64_t samples; /* of this process */
 	uint64_t from_ns, to_ns;
+};
+
+/* A process that spends much of a core in the kernel. */
+struct fact_reader {
+	uint64_t pid;
+	const char *comm, *unit;
+	const char *file;      /* a memory.stat or memory.numa_stat it had open; NULL = none seen */
+	double sys_percent;    /* of one core */
+	unsigned looked, seen; /* times its open files were looked at, and one was among them */
 };
 
 struct fact_owner {
@@ -138,8 +148,8 @@ struct facts {
 	uint64_t uptime_at_zero_s; /* by the growth: when the count was nil, seconds before now; 0 =
 				      not known */
 	double percpu_bytes_per_zombie;
-	uint64_t walk_read_ns; /* measured: one read of memory.numa_stat at the root; 0 = not
-				  measured */
+	uint64_t walk_read_ns; /* measured: one read of that file at the root; 0 = not measured */
+	const char *walk_read_file;
 
 	double kswapd_pages_per_s, direct_pages_per_s;
 	double psi_memory_some, psi_memory_full, psi_cpu_some,
@@ -159,6 +169,7 @@ struct facts {
 
 	VEC(struct fact_core) cores;
 	VEC(struct fact_walker) walkers;
+	VEC(struct fact_reader) readers;
 	VEC(struct fact_owner) owners;
 	VEC(struct fact_churn) churn;
 	VEC(struct fact_unit) units;

@@ -19,6 +19,8 @@ struct thresholds {
 	double zombies_per_hour;    /* growth that hurts within days */
 	double walk_share_percent;  /* of a process's samples */
 	uint64_t walk_least_samples;
+	uint64_t walk_read_ns;    /* a read of memory.stat that takes so long walks */
+	double walk_sys_percent;  /* of a core, in the kernel, by one that is seen reading it */
 	double saturated_percent; /* of one core */
 	uint64_t saturated_least_ns;
 	double hidden_host_percent; /* the mean below which one saturated core goes unseen */
@@ -40,6 +42,7 @@ struct rule {
 	const char *id;
 	const char *asks;   /* the question, for people */
 	uint32_t needs;     /* all of these sources, else silent and listed as unknown */
+	uint32_t or_else;   /* what it can still ask of, in a weaker way, when those are missing */
 	const char *advice; /* what to do */
 	const char *doc;    /* anchor in docs/DIAGNOSIS.md */
 	void (*judge)(const struct facts *f, const struct thresholds *t, struct findings *all);

@@ -14,6 +14,8 @@ const struct thresholds thresholds_default = {
 	.zombies_per_hour = 100,
 	.walk_share_percent = 25,
 	.walk_least_samples = 20,
+	.walk_read_ns = UINT64_C(5000000),
+	.walk_sys_percent = 25,
 	.saturated_percent = 95,
 	.saturated_least_ns = UINT64_C(2000000000),
 	.hidden_host_percent = 50,
@@ -84,6 +86,7 @@ static const struct rule table[] = {
 		.id = "memcg-walk-cost",
 		.asks = "does a process spend its time walking memory cgroups?",
 		.needs = FACT_PROFILE,
+		.or_else = FACT_READS,
 		.advice = "purge the zombies that it walks",
 		.doc = "memcg-walk-cost",
 		.judge = judge_memcg_walk_cost,
@@ -219,7 +222,8 @@ void rules_judge(const struct facts *f, const struct thresholds *t, struct findi
 		if (missing) {
 			unknowns_add(unknown, table[i].id, "needs %s, which could not be read here",
 				     fact_source_name(missing & -missing));
-			continue;
+			if (!table[i].or_else || table[i].or_else & ~f->have)
+				continue;
 		}
 		table[i].judge(f, t, all);
 		for (size_t k = before; k < all->list.len; k++)

@@ -90,9 +90,67 @@ void judge_accumulating_state(const struct facts *facts, const struct thresholds
 			 "1/h", "the recording", facts->to_ns);
 }
 
+/* The profile has the word about a process that it saw often enough, and about one that it never
+ * saw walk. */
+static bool walk_is_for_the_profile(const struct facts *facts, const struct thresholds *t,
+				    uint64_t pid)
+{
+	if (!(facts->have & FACT_PROFILE))
+		return false;
+	vec_foreach (&facts->walkers, w)
+		if (w->pid == pid)
+			return w->samples >= t->walk_least_samples;
+	return true;
+}
+
+/* No samples, or too few: a read of memory.stat is slow here, and somebody who spends his time in
+ * the kernel has it open. */
+static void walk_by_reads(const struct facts *facts, const struct thresholds *t,
+			  struct findings *all)
+{
+	if (!(facts->have & FACT_READS) || facts->walk_read_ns < t->walk_read_ns)
+		return;
+	vec_foreach (&facts->readers, r) {
+		char span[TIMEFMT_MAX];
+		if (!r->seen || !r->file || r->sys_percent < t->walk_sys_percent ||
+		    walk_is_for_the_profile(facts, t, r->pid))
+			continue;
+		struct finding *f = findings_add(all, "memcg-walk-cost", PROOF_INFERRED, ROLE_LINK);
+		if (!f)
+			return;
+		timefmt_span(span, facts->walk_read_ns);
+		f->place.pid = r->pid;
+		f->place.comm = r->comm;
+		f->place.unit = r->unit;
+		f->from_ns = facts->from_ns;
+		f->to_ns = facts->to_ns;
+		f->weight = r->sys_percent > 100 ? 1 : r->sys_percent / 100;
+		f->title = findings_text(all,
+					 "%s (pid %" PRIu64
+					 ") spends %.0f %% of a core in the kernel and reads %s; "
+					 "one such read takes %s here, because it walks memory "
+					 "cgroups",
+					 r->comm, r->pid, r->sys_percent, r->file, span);
+		finding_evidence(all, f,
+				 findings_text(all, "one read of %s", facts->walk_read_file),
+				 findings_text(all, "%.1f", (double)facts->walk_read_ns / 1e6),
+				 "ms", "zscope zombies: cost", facts->to_ns);
+		finding_evidence(all, f, "time in the kernel",
+				 findings_text(all, "%.0f", r->sys_percent), "% of a core",
+				 findings_text(all, "/proc/%" PRIu64 "/stat: stime", r->pid),
+				 facts->to_ns);
+		finding_evidence(all, f, findings_text(all, "has %s open", r->file),
+				 findings_text(all, "%u of %u looks", r->seen, r->looked), NULL,
+				 findings_text(all, "/proc/%" PRIu64 "/fd", r->pid), facts->to_ns);
+	}
+}
+
 void judge_memcg_walk_cost(const struct facts *facts, const struct thresholds *t,
 			   struct findings *all)
 {
+	walk_by_reads(facts, t, all);
+	if (!(facts->have & FACT_PROFILE))
+		return;
 	vec_foreach (&facts->walkers, w) {
 		if (w->samples < t->walk_least_samples || w->share < t->walk_share_percent)
 			continue;

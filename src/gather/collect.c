@@ -116,6 +116,7 @@ static const struct {
 	{ "ticks", collect_ticks },
 	/* after the ticks: it reads around their saturated stretches */
 	{ "profile", collect_profile },
+	{ "cost of reading memory.stat", collect_reads },
 	{ "units", collect_units },
 	/* after the units: it names containers by what they told */
 	{ "census", collect_census },

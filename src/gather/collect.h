@@ -43,6 +43,7 @@ int collect_units(const struct collect_window *w, struct collected *c, struct er
 int collect_census(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_history(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_weight(const struct collect_window *w, struct collected *c, struct err *err);
+int collect_reads(const struct collect_window *w, struct collected *c, struct err *err);
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err);
 
 /* The payload of the last frame of a kind that was written up to the window's end, at most ten
@@ -61,6 +62,12 @@ int collect_reset(struct collected *c, const struct rec_event *e, const struct q
 bool collect_line_is_lab(const char *raw, size_t len);
 void collect_consoles(const struct root *root, struct facts *f);
 void collect_weight_of(const struct root *root, struct facts *f);
+
+/* Processes that spend so much of a core in the kernel, with what they are seen to have open: takes
+ * a second. */
+int collect_readers(const struct root *root, double least_percent, struct collected *c);
+/* Is it one of the files whose reading walks memory cgroups? */
+bool collect_is_walked_file(const char *path);
 
 /* The unit that a cgroup path belongs to; NULL = none. */
 const char *collect_unit_of(struct collected *c, const char *cgroup);

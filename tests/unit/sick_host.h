@@ -73,6 +73,16 @@ static inline struct facts sick_host(void)
 							 .samples = 600,
 							 .from_ns = SICK_NOW - 9 * SICK_S,
 							 .to_ns = SICK_NOW - 2 * SICK_S });
+	f.walk_read_ns = 2 * SICK_S;
+	f.walk_read_file = "memory.numa_stat";
+	(void)vec_push(&f.readers,
+		       (struct fact_reader){ .pid = 4711,
+					     .comm = "kubelet",
+					     .unit = "kubelet.service",
+					     .file = "/sys/fs/cgroup/memory/memory.numa_stat",
+					     .sys_percent = 99,
+					     .looked = 20,
+					     .seen = 19 });
 	(void)vec_push(&f.cores, (struct fact_core){ .cpu = 39,
 						     .from_ns = SICK_NOW - 9 * SICK_S,
 						     .to_ns = SICK_NOW - 2 * SICK_S,

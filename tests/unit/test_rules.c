@@ -371,6 +371,99 @@ TEST(a_flood_of_the_lab_is_labelled_and_only_claimed)
 	CHECK_EQ(all.list.items[1].proof, PROOF_COUNTER);
 }
 
+static void reader(struct facts *f)
+{
+	f->have &= ~(uint32_t)FACT_PROFILE;
+	f->walk_read_ns = UINT64_C(5000000);
+	f->walk_read_file = "memory.stat";
+	(void)vec_push(&f->readers, (struct fact_reader){ .pid = 4711,
+							  .comm = "kubelet",
+							  .file = "/sys/fs/cgroup/memory.stat",
+							  .sys_percent = 25,
+							  .looked = 20,
+							  .seen = 1 });
+}
+
+static void reader_where_reads_are_cheap(struct facts *f)
+{
+	f->walk_read_ns = UINT64_C(4999999);
+}
+
+static void reader_with_little_to_do(struct facts *f)
+{
+	f->readers.items[0].sys_percent = 24;
+}
+
+static void reader_of_other_files(struct facts *f)
+{
+	f->readers.items[0].seen = 0;
+	f->readers.items[0].file = NULL;
+}
+
+static void reader_whom_the_profile_never_saw_walk(struct facts *f)
+{
+	f->have |= FACT_PROFILE;
+}
+
+static void reader_whom_the_profile_saw_elsewhere(struct facts *f)
+{
+	f->have |= FACT_PROFILE;
+	(void)vec_push(&f->walkers, (struct fact_walker){ .pid = 4711,
+							  .comm = "kubelet",
+							  .function = "mem_cgroup_iter",
+							  .share = 3,
+							  .samples = 100 });
+}
+
+static void reader_without_cost_known(struct facts *f)
+{
+	f->have &= ~(uint32_t)FACT_READS;
+}
+
+/* The walk where there is no profile, or too few samples of the process. */
+TEST(a_walk_is_told_by_slow_reads)
+{
+	static void (*const silent[])(struct facts * f) = {
+		reader_where_reads_are_cheap,
+		reader_with_little_to_do,
+		reader_of_other_files,
+		reader_whom_the_profile_never_saw_walk,
+		reader_whom_the_profile_saw_elsewhere,
+		reader_without_cost_known,
+	};
+	bool unknown;
+
+	{
+		AUTO_FACTS struct facts f = { 0 };
+		AUTO_FINDINGS struct findings all = { 0 };
+		AUTO_UNKNOWNS struct unknowns gaps = { 0 };
+		empty(&f);
+		reader(&f);
+		CHECK_EQ(count_of(&f, "memcg-walk-cost", &unknown), 1);
+		CHECK(unknown); /* the profile is still missing, and still said to be */
+		rules_judge(&f, &thresholds_default, &all, &gaps);
+		CHECK_EQ(all.list.items[0].proof, PROOF_INFERRED);
+		/* few samples, of which most walk: the profile alone would be silent */
+		f.have |= FACT_PROFILE;
+		(void)vec_push(&f.walkers, (struct fact_walker){ .pid = 4711,
+								 .comm = "kubelet",
+								 .function = "mem_cgroup_iter",
+								 .share = 90,
+								 .samples = 19 });
+		CHECK_EQ(count_of(&f, "memcg-walk-cost", &unknown), 1);
+		/* enough samples: once, by the profile */
+		f.walkers.items[0].samples = 20;
+		CHECK_EQ(count_of(&f, "memcg-walk-cost", &unknown), 1);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(silent); i++) {
+		AUTO_FACTS struct facts f = { 0 };
+		empty(&f);
+		reader(&f);
+		silent[i](&f);
+		CHECK_EQ(count_of(&f, "memcg-walk-cost", &unknown), 0);
+	}
+}
+
 TEST(each_rule_has_its_cases)
 {
 	size_t n;
