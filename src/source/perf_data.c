@@ -15,17 +15,26 @@ enum {
 	WINDOW_LEN = 1 << 20,     /* bytes of the file held at once */
 	INFLATE_LEN = 256 << 10,  /* bytes of a zstd stream held at once, beside one record */
 	HELD_RECORDS = 128 << 20, /* waiting for the end of their round */
+	DIR_WINDOW_LEN = 64 << 10 | PERF_RECORD_BYTES, /* of each file of a directory */
+	DIR_TURN = 32 << 10,                           /* read of one file before the next */
+	DIR_HELD = 8 << 20,   /* waiting until all files of a directory are that far */
+	DIR_FILES_MAX = 8192, /* one per core */
 };
 
-struct perf_walk {
+enum walk_result {
+	WALK_ENDED,
+	WALK_ON,
+	WALK_STOPPED, /* by the callback, which returned walk.stopped */
+};
+
+/* One file: of a directory there are several, each with a zstd stream of its own. */
+struct perf_stream {
 	const struct perf_input *in;
-	const struct perf_data_ops *ops;
-	void *arg;
-	unsigned flags;
-	struct perf_data *d;
-	struct perf_decoder *dec;
-	struct perf_order order;
+	uint64_t at, to;
+	uint64_t newest; /* time of its records so far */
+	bool done;
 	uint8_t *window;
+	size_t window_size;
 	uint64_t window_at;
 	size_t window_len;
 	ZSTD_DCtx *zstd;
@@ -33,27 +42,44 @@ struct perf_walk {
 	size_t inflated_len;
 };
 
+struct perf_walk {
+	const struct perf_data_ops *ops;
+	void *arg;
+	unsigned flags;
+	struct perf_data *d;
+	struct perf_decoder *dec;
+	struct perf_order order;
+	struct perf_stream *streams, *now;
+	size_t n_streams;
+	uint64_t done_bytes, told;
+	int stopped;
+};
+
 __attribute__((format(printf, 2, 3))) static void walk_damage(struct perf_walk *w,
 							      const char *format, ...)
 {
+	const char *name = w->now ? w->now->in->name : NULL;
+	size_t at = 0;
 	va_list args;
 
 	if (w->d->damage[0])
 		return; /* the first one tells */
+	if (name)
+		at = (size_t)snprintf(w->d->damage, 64, "%.40s: ", name);
 	va_start(args, format);
-	vsnprintf(w->d->damage, sizeof(w->d->damage), format, args);
+	vsnprintf(w->d->damage + at, sizeof(w->d->damage) - at, format, args);
 	va_end(args);
 }
 
 /* Bytes [at, at + len) of the file; NULL when it ends before. Valid until the next call. */
-static const uint8_t *walk_bytes(struct perf_walk *w, uint64_t at, size_t len)
+static const uint8_t *stream_bytes(struct perf_stream *s, uint64_t at, size_t len)
 {
-	if (at < w->window_at || at + len > w->window_at + w->window_len) {
-		int64_t n = w->in->read_at(w->in->arg, at, w->window, WINDOW_LEN);
-		w->window_at = at;
-		w->window_len = n > 0 ? (size_t)n : 0;
+	if (at < s->window_at || at + len > s->window_at + s->window_len) {
+		int64_t n = s->in->read_at(s->in->arg, at, s->window, s->window_size);
+		s->window_at = at;
+		s->window_len = n > 0 ? (size_t)n : 0;
 	}
-	return w->window_len >= len + (at - w->window_at) ? w->window + (at - w->window_at) : NULL;
+	return s->window_len >= len + (at - s->window_at) ? s->window + (at - s->window_at) : NULL;
 }
 
 static struct perf_record_header record_header(const uint8_t *bytes, bool swap)
@@ -113,6 +139,8 @@ static int walk_user(struct perf_walk *w, const struct perf_record_header *h, st
 		return 0;
 	}
 	case PERF_USER_FINISHED_ROUND:
+		if (w->n_streams > 1)
+			return 0; /* of this one file only */
 		return perf_order_round(&w->order, walk_give, w, w->d, err);
 	case PERF_USER_COMPRESSED:
 	case PERF_USER_COMPRESSED2: {
@@ -150,6 +178,7 @@ static int walk_record(struct perf_walk *w, const uint8_t *record, size_t len, b
 	uint64_t time = w->flags & PERF_DATA_FILE_ORDER ? 0 : perf_decode_time(w->d, &h, body);
 	if (time == 0 || time == UINT64_MAX)
 		return walk_give(w, record, len, err);
+	w->now->newest = MAX_OF(w->now->newest, time);
 	return perf_order_add(&w->order, time, record, len, walk_give, w, w->d, err);
 }
 
@@ -164,46 +193,48 @@ static int record_size_check(const struct perf_record_header *h, struct err *err
 /* Give out the whole records of what is inflated, keep the part of the next one. */
 static int walk_inflated(struct perf_walk *w, struct err *err)
 {
+	struct perf_stream *s = w->now;
 	size_t at = 0;
 
-	while (w->inflated_len - at >= PERF_HEADER_LEN) {
-		struct perf_record_header h = record_header(w->inflated + at, w->d->swap);
+	while (s->inflated_len - at >= PERF_HEADER_LEN) {
+		struct perf_record_header h = record_header(s->inflated + at, w->d->swap);
 		int r = record_size_check(&h, err);
 		if (r < 0)
 			return r;
-		if (h.size > w->inflated_len - at)
+		if (h.size > s->inflated_len - at)
 			break;
-		r = walk_record(w, w->inflated + at, h.size, true, err);
+		r = walk_record(w, s->inflated + at, h.size, true, err);
 		if (r)
 			return r;
 		at += h.size;
 	}
-	memmove(w->inflated, w->inflated + at, w->inflated_len - at);
-	w->inflated_len -= at;
+	memmove(s->inflated, s->inflated + at, s->inflated_len - at);
+	s->inflated_len -= at;
 	return 0;
 }
 
 /* All compressed records of a file are one stream; records inside straddle them. */
 static int walk_inflate(struct perf_walk *w, const uint8_t *bytes, size_t len, struct err *err)
 {
+	struct perf_stream *s = w->now;
 	ZSTD_inBuffer in = { .src = bytes, .size = len };
 
-	if (!w->zstd) {
-		w->zstd = ZSTD_createDCtx();
-		w->inflated = malloc(INFLATE_LEN + PERF_RECORD_BYTES);
-		if (!w->zstd || !w->inflated)
+	if (!s->zstd) {
+		s->zstd = ZSTD_createDCtx();
+		s->inflated = malloc(INFLATE_LEN + PERF_RECORD_BYTES);
+		if (!s->zstd || !s->inflated)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
 	for (;;) {
-		ZSTD_outBuffer out = { .dst = w->inflated,
+		ZSTD_outBuffer out = { .dst = s->inflated,
 				       .size = INFLATE_LEN + PERF_RECORD_BYTES,
-				       .pos = w->inflated_len };
-		size_t left = ZSTD_decompressStream(w->zstd, &out, &in);
+				       .pos = s->inflated_len };
+		size_t left = ZSTD_decompressStream(s->zstd, &out, &in);
 		if (ZSTD_isError(left))
 			return err_set(err, -EBADMSG, "perf.data: its zstd stream is broken: %s",
 				       ZSTD_getErrorName(left));
 		bool full = out.pos == out.size;
-		w->inflated_len = out.pos;
+		s->inflated_len = out.pos;
 		int r = walk_inflated(w, err);
 		if (r)
 			return r;
@@ -224,60 +255,130 @@ static uint64_t record_payload(const struct perf_record_header *h, struct perf_b
 	return b.failed ? 0 : len;
 }
 
-static int walk_data(struct perf_walk *w, uint64_t from, uint64_t to, struct err *err)
+static void walk_progress(struct perf_walk *w, uint64_t bytes)
 {
-	uint64_t at = from, told = from;
-
-	while (to - at >= PERF_HEADER_LEN) {
-		const uint8_t *bytes = walk_bytes(w, at, PERF_HEADER_LEN);
-		if (!bytes) {
-			walk_damage(w, "it ends after %llu of %llu bytes", (unsigned long long)at,
-				    (unsigned long long)to);
-			return 0;
-		}
-		struct perf_record_header h = record_header(bytes, w->d->swap);
-		int r = record_size_check(&h, err);
-		if (r < 0)
-			return err_prefix(err, r, "byte %llu", (unsigned long long)at);
-		bytes = h.size <= to - at ? walk_bytes(w, at, h.size) : NULL;
-		if (!bytes) {
-			walk_damage(w, "it is cut inside a record at byte %llu",
-				    (unsigned long long)at);
-			return 0;
-		}
-		uint64_t payload = record_payload(&h, record_body(bytes, h.size, w->d->swap));
-		r = walk_record(w, bytes, h.size, false, err);
-		if (r)
-			return r < 0 ? err_prefix(err, r, "byte %llu", (unsigned long long)at) : r;
-		at += h.size;
-		if (payload > to - at) {
-			walk_damage(w, "it is cut inside the data of a record at byte %llu",
-				    (unsigned long long)at);
-			return 0;
-		}
-		at += payload;
-		if (w->ops->progress && at - told >= WINDOW_LEN) {
-			told = at;
-			w->ops->progress(w->arg, at);
-		}
+	w->done_bytes += bytes;
+	if (w->ops->progress && w->done_bytes - w->told >= WINDOW_LEN) {
+		w->told = w->done_bytes;
+		w->ops->progress(w->arg, w->done_bytes);
 	}
-	if (to != at)
-		walk_damage(w, "%llu bytes are left at its end", (unsigned long long)(to - at));
+}
+
+/* Names of tracepoints stand behind the record that announces them. */
+static void walk_tracing(struct perf_walk *w, struct perf_stream *s, uint64_t at, uint64_t len)
+{
+	if (!w->d->pipe || len > PERF_FEATURE_BYTES)
+		return;
+	AUTO_FREE uint8_t *bytes = malloc(len + 1);
+	if (bytes && s->in->read_at(s->in->arg, at, bytes, len) == (int64_t)len)
+		perf_tracing_parse(w->d, bytes, len);
+}
+
+/* Read one record of a stream: enum walk_result, or a negative errno. */
+static int walk_step(struct perf_walk *w, struct perf_stream *s, struct err *err)
+{
+	uint64_t at = s->at;
+
+	if (s->to - at < PERF_HEADER_LEN) {
+		if (s->to != at)
+			walk_damage(w, "%llu bytes are left at its end",
+				    (unsigned long long)(s->to - at));
+		return WALK_ENDED;
+	}
+	const uint8_t *bytes = stream_bytes(s, at, PERF_HEADER_LEN);
+	if (!bytes) {
+		walk_damage(w, "it ends after %llu of %llu bytes", (unsigned long long)at,
+			    (unsigned long long)s->to);
+		return WALK_ENDED;
+	}
+	struct perf_record_header h = record_header(bytes, w->d->swap);
+	int r = record_size_check(&h, err);
+	if (r < 0)
+		return err_prefix(err, r, "byte %llu", (unsigned long long)at);
+	bytes = h.size <= s->to - at ? stream_bytes(s, at, h.size) : NULL;
+	if (!bytes) {
+		walk_damage(w, "it is cut inside a record at byte %llu", (unsigned long long)at);
+		return WALK_ENDED;
+	}
+	uint64_t payload = record_payload(&h, record_body(bytes, h.size, w->d->swap));
+	r = walk_record(w, bytes, h.size, false, err);
+	if (r < 0)
+		return err_prefix(err, r, "byte %llu", (unsigned long long)at);
+	if (r > 0) {
+		w->stopped = r;
+		return WALK_STOPPED;
+	}
+	at += h.size;
+	if (payload > s->to - at) {
+		walk_damage(w, "it is cut inside the data of a record at byte %llu",
+			    (unsigned long long)at);
+		return WALK_ENDED;
+	}
+	if (h.type == PERF_USER_TRACING_DATA)
+		walk_tracing(w, s, at, payload);
+	at += payload;
+	walk_progress(w, at - s->at);
+	s->at = at;
+	return WALK_ON;
+}
+
+/* The one that is furthest behind, by the times in it. NULL = all are read. */
+static struct perf_stream *walk_next(const struct perf_walk *w)
+{
+	struct perf_stream *next = NULL;
+
+	for (size_t i = 0; i < w->n_streams; i++) {
+		struct perf_stream *s = &w->streams[i];
+		if (!s->done && (!next || s->newest < next->newest))
+			next = s;
+	}
+	return next;
+}
+
+static int walk_turn(struct perf_walk *w, struct perf_stream *s, struct err *err)
+{
+	uint64_t from = s->at;
+	int r = WALK_ON;
+
+	w->now = s;
+	while (r == WALK_ON && (w->n_streams == 1 || s->at - from < DIR_TURN))
+		r = walk_step(w, s, err);
+	s->done = r != WALK_ON;
+	if (r == WALK_ENDED && s->inflated_len)
+		walk_damage(w, "its compressed stream ends inside a record");
+	return r < 0 ? r : r == WALK_STOPPED ? w->stopped : 0;
+}
+
+static int walk_streams(struct perf_walk *w, struct err *err)
+{
+	struct perf_stream *s;
+
+	while ((s = walk_next(w))) {
+		int r = w->n_streams > 1 && w->order.bytes.len > DIR_HELD
+				? perf_order_until(&w->order, s->newest, walk_give, w, w->d, err)
+				: 0;
+		if (r == 0)
+			r = walk_turn(w, s, err);
+		if (r)
+			return r;
+	}
 	return 0;
 }
 
-static int walk_file(struct perf_walk *w, struct err *err)
+/* Where the records of the file with the header lie. */
+static int walk_header(struct perf_walk *w, struct perf_stream *s, struct err *err)
 {
+	const struct perf_input *in = s->in;
 	struct perf_file file;
-	int r = perf_header_read(w->in, w->d, &file, err);
+	int r = perf_header_read(in, w->d, &file, err);
 	if (r < 0)
 		return r;
 	if (!w->d->pipe) {
-		r = perf_header_read_attrs(w->in, w->d, &file, err);
+		r = perf_header_read_attrs(in, w->d, &file, err);
 		if (r < 0)
 			return r;
-		uint64_t most = w->in->size - file.data_offset;
-		if (file.data_size == 0 && most) {
+		uint64_t most = in->size - file.data_offset;
+		if (file.data_size == 0 && most && !in->n_more) {
 			/* perf writes the size when it ends; a killed one never did */
 			walk_damage(w, "perf record did not end properly");
 			file.data_size = most;
@@ -286,39 +387,70 @@ static int walk_file(struct perf_walk *w, struct err *err)
 				    (unsigned long long)most, (unsigned long long)file.data_size);
 			file.data_size = most;
 		} else {
-			perf_header_read_features(w->in, w->d, &file);
+			perf_header_read_features(in, w->d, &file);
 		}
 	}
-	r = walk_data(w, file.data_offset, file.data_offset + file.data_size, err);
-	/* what was read before an error happened all the same */
-	struct err ignored;
-	int r2 = r > 0 ? 0 : perf_order_end(&w->order, walk_give, w, w->d, r < 0 ? &ignored : err);
-	if (r == 0 && w->inflated_len)
-		walk_damage(w, "its compressed stream ends inside a record");
-	return r ? r : r2;
+	if (!in->dir && (file.features[0] >> PERF_FEATURE_DIR_FORMAT & 1))
+		walk_damage(w, "it is one file of a directory that perf record wrote: take the "
+			       "directory");
+	s->at = file.data_offset;
+	s->to = file.data_offset + file.data_size;
+	return 0;
+}
+
+static int walk_open(struct perf_walk *w, const struct perf_input *in, struct err *err)
+{
+	if (in->n_more > DIR_FILES_MAX)
+		return err_set(err, -EFBIG, "perf.data: a directory of %zu files", in->n_more);
+	w->streams = calloc(1 + in->n_more, sizeof(*w->streams));
+	w->dec = calloc(1, sizeof(*w->dec));
+	if (!w->streams || !w->dec)
+		return err_set(err, -ENOMEM, "out of memory");
+	w->n_streams = 1 + in->n_more;
+	for (size_t i = 0; i < w->n_streams; i++) {
+		struct perf_stream *s = &w->streams[i];
+		s->in = i ? &in->more[i - 1] : in;
+		s->to = s->in->size;
+		s->window_size = w->n_streams == 1 ? (size_t)WINDOW_LEN : (size_t)DIR_WINDOW_LEN;
+		s->window = malloc(s->window_size);
+		if (!s->window)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return walk_header(w, &w->streams[0], err);
+}
+
+static void walk_close(struct perf_walk *w)
+{
+	for (size_t i = 0; i < w->n_streams; i++) {
+		ZSTD_freeDCtx(w->streams[i].zstd);
+		free(w->streams[i].inflated);
+		free(w->streams[i].window);
+	}
+	free(w->streams);
+	if (w->dec)
+		perf_decoder_free(w->dec);
+	free(w->dec);
+	perf_order_free(&w->order);
 }
 
 int perf_data_read(const struct perf_input *in, unsigned flags, const struct perf_data_ops *ops,
 		   void *arg, struct perf_data *data, struct err *err)
 {
-	struct perf_walk w = { .in = in, .ops = ops, .arg = arg, .flags = flags, .d = data };
-	int r;
+	struct perf_walk w = { .ops = ops, .arg = arg, .flags = flags, .d = data };
 
 	*data = (struct perf_data){ 0 };
 	w.order.most_bytes = HELD_RECORDS;
-	w.window = malloc(WINDOW_LEN);
-	w.dec = calloc(1, sizeof(*w.dec));
-	if (w.window && w.dec)
-		r = walk_file(&w, err);
-	else
-		r = err_set(err, -ENOMEM, "out of memory");
-	if (w.dec)
-		perf_decoder_free(w.dec);
-	perf_order_free(&w.order);
-	ZSTD_freeDCtx(w.zstd);
-	free(w.inflated);
-	free(w.window);
-	free(w.dec);
+	int r = walk_open(&w, in, err);
+	if (r == 0) {
+		r = walk_streams(&w, err);
+		/* what was read before an error happened all the same */
+		struct err ignored;
+		int r2 = r > 0 ? 0
+			       : perf_order_end(&w.order, walk_give, &w, data,
+						r < 0 ? &ignored : err);
+		r = r ? r : r2;
+	}
+	walk_close(&w);
 	return r;
 }
 

@@ -96,7 +96,8 @@ struct perf_rec {
 	uint32_t pid, tid, cpu;
 	const uint64_t *chain; /* leaf first, with the kernel's context markers */
 	size_t n_chain;
-	bool chain_cut; /* the record held more than PERF_CHAIN_MAX */
+	bool chain_cut;  /* the record held more than PERF_CHAIN_MAX */
+	bool stack_dump; /* it holds a copy of the user's stack (--call-graph dwarf) */
 	union {
 		struct perf_map map; /* MMAP, MMAP2 */
 		struct {
@@ -115,7 +116,7 @@ struct perf_rec {
 		} throttle;
 		struct {
 			uint32_t pid, tid;
-		} next_prev; /* SWITCH_CPU_WIDE */
+		} next_prev; /* SWITCH_CPU_WIDE; of ITRACE_START its own */
 		struct {
 			uint32_t pid, tid;
 			uint64_t n;
@@ -156,13 +157,19 @@ struct perf_input {
 	int64_t (*read_at)(void *arg, uint64_t offset, void *ret, size_t len);
 	void *arg;
 	uint64_t size;
+	/* `perf record --threads` writes a directory: this is its file `data`, and these are data.0
+	 * to data.N, records without a header, each in the order of its own ring. */
+	bool dir;
+	const struct perf_input *more;
+	size_t n_more;
+	const char *name; /* of one of these, for messages */
 };
 
 struct perf_data_ops {
 	/* A non-zero return ends the reading and is passed on. */
 	int (*record)(void *arg, const struct perf_data *data, const struct perf_rec *rec,
 		      struct err *err);
-	/* May be NULL; bytes of the input consumed so far. */
+	/* May be NULL; bytes of all inputs consumed so far. */
 	void (*progress)(void *arg, uint64_t done);
 };
 
@@ -176,7 +183,7 @@ bool perf_data_is(const void *bytes, size_t len);
 int perf_data_read(const struct perf_input *in, unsigned flags, const struct perf_data_ops *ops,
 		   void *arg, struct perf_data *data, struct err *err);
 void perf_data_free(struct perf_data *data);
-/* "cycles", "cpu-clock:u", "software 7" ...: the file's own name when it gives one. */
+/* "cycles", "cpu-clock:u", "raw:0x1a8" ...: the file's own name when it gives one. */
 const char *perf_attr_name(const struct perf_attr *attr, char *ret, size_t size);
 
 #define AUTO_PERF_DATA __attribute__((cleanup(perf_data_free)))

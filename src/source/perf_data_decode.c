@@ -135,7 +135,32 @@ static void decode_chain(struct perf_decoder *dec, struct perf_bytes *b, struct 
 	rec->have |= PERF_HAVE_CHAIN;
 }
 
-static void skip_branches(const struct perf_attr *a, struct perf_bytes *b)
+/* `perf record --call-graph lbr`: the CPU's own call stack takes the place of the user part of the
+ * chain, as perf shows it: where the last call went to, then where each came from. */
+static void chain_from_branches(struct perf_decoder *dec, struct perf_bytes b, uint64_t n,
+				struct perf_rec *rec)
+{
+	size_t at = 0;
+
+	while (at < rec->n_chain && dec->chain[at] != (uint64_t)PERF_CONTEXT_USER)
+		at++;
+	if (n == 0 || at + 1 >= PERF_CHAIN_MAX || (at == rec->n_chain && rec->n_chain))
+		return;
+	dec->chain[at++] = (uint64_t)PERF_CONTEXT_USER;
+	for (uint64_t i = 0; i < n && at < PERF_CHAIN_MAX; i++) {
+		uint64_t from = perf_bytes_u64(&b), to = perf_bytes_u64(&b);
+		perf_bytes_u64(&b); /* flags */
+		if (i == 0)
+			dec->chain[at++] = to;
+		if (at < PERF_CHAIN_MAX)
+			dec->chain[at++] = from;
+	}
+	rec->chain = dec->chain;
+	rec->n_chain = at;
+}
+
+static void decode_branches(struct perf_decoder *dec, const struct perf_attr *a,
+			    struct perf_bytes *b, struct perf_rec *rec)
 {
 	uint64_t n = perf_bytes_u64(b);
 	size_t each = 24;
@@ -143,11 +168,15 @@ static void skip_branches(const struct perf_attr *a, struct perf_bytes *b)
 	if (a->branch_sample_type & BRANCH_HW_INDEX)
 		perf_bytes_u64(b);
 	if (a->branch_sample_type & BRANCH_COUNTERS)
-		each += 8;
-	if (n > perf_bytes_left(b) / each)
+		each += 8; /* they lie behind all entries */
+	if (n > perf_bytes_left(b) / each) {
 		b->failed = true;
-	else
-		perf_bytes_take(b, n * each);
+		return;
+	}
+	if ((a->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) &&
+	    (rec->have & PERF_HAVE_CHAIN))
+		chain_from_branches(dec, *b, n, rec);
+	perf_bytes_take(b, n * each);
 }
 
 static void skip_regs(uint64_t mask, struct perf_bytes *b)
@@ -157,18 +186,20 @@ static void skip_regs(uint64_t mask, struct perf_bytes *b)
 }
 
 /* What lies between the call chain and the cgroup id. */
-static void skip_after_chain(const struct perf_attr *a, struct perf_bytes *b)
+static void decode_after_chain(struct perf_decoder *dec, const struct perf_attr *a,
+			       struct perf_bytes *b, struct perf_rec *rec)
 {
 	uint64_t type = a->sample_type;
 
 	if (type & PERF_SAMPLE_RAW)
 		perf_bytes_take(b, perf_bytes_u32(b));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		skip_branches(a, b);
+		decode_branches(dec, a, b, rec);
 	if (type & PERF_SAMPLE_REGS_USER)
 		skip_regs(a->regs_user, b);
 	if (type & PERF_SAMPLE_STACK_USER) {
 		uint64_t size = perf_bytes_u64(b);
+		rec->stack_dump = size > 0;
 		if (size)
 			perf_bytes_take(b, size > PERF_RECORD_BYTES ? SIZE_MAX : size + 8);
 	}
@@ -217,8 +248,9 @@ static void decode_sample(struct perf_decoder *dec, const struct perf_attr *a, s
 		skip_read(a, b);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		decode_chain(dec, b, rec);
+	if (type & (PERF_SAMPLE_CGROUP | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_STACK_USER))
+		decode_after_chain(dec, a, b, rec);
 	if (type & PERF_SAMPLE_CGROUP) {
-		skip_after_chain(a, b);
 		rec->cgroup = perf_bytes_u64(b), rec->have |= PERF_HAVE_CGROUP;
 	}
 	/* without a period field the event's fixed period holds for every sample */
@@ -334,6 +366,7 @@ static void decode_body(struct perf_decoder *dec, const struct perf_attr *a, str
 		rec->throttle.stream_id = perf_bytes_u64(b);
 		break;
 	case PERF_RECORD_SWITCH_CPU_WIDE:
+	case PERF_RECORD_ITRACE_START:
 		rec->next_prev.pid = perf_bytes_u32(b);
 		rec->next_prev.tid = perf_bytes_u32(b);
 		break;

@@ -407,6 +407,39 @@ void perf_header_read_features(const struct perf_input *in, struct perf_data *d,
 	}
 }
 
+/* "cycles" → "cycles:u", as perf itself names an event that the file gives no name. */
+static const char *attr_name_modified(const struct perf_attr *attr, const char *base, char *ret,
+				      size_t size)
+{
+	static const struct {
+		char letter;
+		uint8_t exclude;
+	} rings[] = { { 'k', 5 }, { 'u', 4 }, { 'h', 6 } };
+	unsigned precise = attr->flags >> 15 & 3;
+	bool host = attr->flags >> 19 & 1, guest = attr->flags >> 20 & 1, limited = precise > 0;
+	char marks[16] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rings); i++)
+		limited |= attr->flags >> rings[i].exclude & 1;
+	if (attr->flags & (UINT64_C(7) << 4))
+		for (size_t i = 0; i < ARRAY_LEN(rings); i++)
+			if (!(attr->flags >> rings[i].exclude & 1))
+				marks[n++] = rings[i].letter;
+	for (unsigned i = 0; i < precise; i++)
+		marks[n++] = 'p';
+	if (host || guest == limited) {
+		if (!host)
+			marks[n++] = 'H';
+		if (!guest)
+			marks[n++] = 'G';
+	}
+	if (n == 0)
+		return base;
+	snprintf(ret, size, "%s:%s", base, marks);
+	return ret;
+}
+
 const char *perf_attr_name(const struct perf_attr *attr, char *ret, size_t size)
 {
 	static const char *const hardware[] = { "cycles",
@@ -431,13 +464,14 @@ const char *perf_attr_name(const struct perf_attr *attr, char *ret, size_t size)
 		return attr->name;
 	/* the upper half of a hardware config names the PMU of a hybrid machine */
 	if (attr->type == PERF_TYPE_HARDWARE && (uint32_t)attr->config < ARRAY_LEN(hardware))
-		return hardware[(uint32_t)attr->config];
+		return attr_name_modified(attr, hardware[(uint32_t)attr->config], ret, size);
 	if (attr->type == PERF_TYPE_SOFTWARE && attr->config < ARRAY_LEN(software))
-		return software[attr->config];
+		return attr_name_modified(attr, software[attr->config], ret, size);
+	/* without blanks: in the text of perf script it is one word */
 	if (attr->type < ARRAY_LEN(kinds))
-		snprintf(ret, size, "%s 0x%llx", kinds[attr->type],
+		snprintf(ret, size, "%s:0x%llx", kinds[attr->type],
 			 (unsigned long long)attr->config);
 	else
-		snprintf(ret, size, "pmu %u 0x%llx", attr->type, (unsigned long long)attr->config);
+		snprintf(ret, size, "pmu%u:0x%llx", attr->type, (unsigned long long)attr->config);
 	return ret;
 }

@@ -10,6 +10,7 @@ enum {
 	PERF_RECORD_BYTES = 65536,     /* size is 16 bits */
 	PERF_ATTRS_MAX = 4096,         /* events of one file */
 	PERF_FEATURE_BYTES = 16 << 20, /* of one feature section */
+	PERF_FEATURE_DIR_FORMAT = 24,  /* its bit: the file lies in a directory of others */
 };
 
 struct perf_record_header {
@@ -37,6 +38,9 @@ int perf_attr_record(struct perf_data *d, struct perf_bytes *b, struct err *err)
 /* The body of a BUILD_ID record. */
 void perf_build_id_record(struct perf_data *d, uint16_t misc, struct perf_bytes *b);
 void perf_event_update_record(struct perf_data *d, struct perf_bytes *b);
+
+/* --- perf_data_tracing.c: what follows a TRACING_DATA record; what is malformed is left out --- */
+void perf_tracing_parse(struct perf_data *d, const void *bytes, size_t len);
 
 /* --- perf_data_decode.c --- */
 struct perf_decoder {
@@ -70,6 +74,9 @@ int perf_order_add(struct perf_order *o, uint64_t time, const void *record, size
 		   perf_give_fn give, void *arg, struct perf_data *d, struct err *err);
 int perf_order_round(struct perf_order *o, perf_give_fn give, void *arg, struct perf_data *d,
 		     struct err *err);
+/* All inputs have been read up to until_ns. */
+int perf_order_until(struct perf_order *o, uint64_t until_ns, perf_give_fn give, void *arg,
+		     struct perf_data *d, struct err *err);
 int perf_order_end(struct perf_order *o, perf_give_fn give, void *arg, struct perf_data *d,
 		   struct err *err);
 void perf_order_free(struct perf_order *o);

@@ -116,6 +116,12 @@ int perf_order_round(struct perf_order *o, perf_give_fn give, void *arg, struct 
 	return r;
 }
 
+int perf_order_until(struct perf_order *o, uint64_t until_ns, perf_give_fn give, void *arg,
+		     struct perf_data *d, struct err *err)
+{
+	return order_give(o, until_ns, give, arg, d, err);
+}
+
 int perf_order_end(struct perf_order *o, perf_give_fn give, void *arg, struct perf_data *d,
 		   struct err *err)
 {

@@ -435,8 +435,9 @@ static int script_begin(struct perf_script *s, const struct perf_script_sample *
 	s->sample.comm = script_keep(s, sample->comm);
 	s->sample.event = script_keep(s, sample->event);
 	s->in_sample = true;
-	s->one_line =
-		rest.len && perf_script_parse_frame(rest.at, rest.len, &frame) && frame.module.len;
+	/* with its "(module)": a tracepoint's own text may begin with a number */
+	s->one_line = rest.len && perf_script_parse_frame(rest.at, rest.len, &frame) &&
+		      rest.at[rest.len - 1] == ')';
 	return s->one_line ? script_add_frame(s, &frame, err) : 0;
 }
 

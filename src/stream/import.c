@@ -168,7 +168,7 @@ int import_add_sample(struct import *im, struct profile_sample *sample, struct e
 
 /* --- files --- */
 
-static int64_t fd_read_at(void *arg, uint64_t offset, void *ret, size_t len)
+int64_t import_read_at(void *arg, uint64_t offset, void *ret, size_t len)
 {
 	size_t done = 0;
 
@@ -196,13 +196,26 @@ static int import_any(struct import *im, int fd, struct err *err)
 	im->size = (uint64_t)st.st_size;
 	if (st.st_size == 0)
 		return err_set(err, -ENODATA, "the file is empty");
-	int64_t n = fd_read_at(&fd, 0, magic, sizeof(magic));
+	int64_t n = import_read_at(&fd, 0, magic, sizeof(magic));
 	if (n < 0)
 		return err_set(err, (int)n, "%s", strerror((int)-n));
 	if (!perf_data_is(magic, (size_t)n))
 		return import_perf_script(im, fd, err);
-	struct perf_input in = { .read_at = fd_read_at, .arg = &fd, .size = im->size };
+	struct perf_input in = { .read_at = import_read_at, .arg = &fd, .size = im->size };
 	return import_perf_data(im, &in, err);
+}
+
+/* What is known of the profile when all is read. */
+static void import_finish(struct profile *p, struct import_info *ret)
+{
+	p->meta.wall_time = ret->wall != IMPORT_WALL_NONE;
+	if (ret->host[0])
+		p->meta.host = profile_add_text(p, ret->host);
+	if (ret->kernel[0])
+		p->meta.kernel = profile_add_text(p, ret->kernel);
+	for (size_t i = 1; i < p->frames.len; i++)
+		ret->n_named += p->frames.items[i].symbol != 0;
+	ret->n_frames = p->frames.len - 1;
 }
 
 int import_fd(int fd, const struct import_options *options, const struct import_ops *ops, void *arg,
@@ -218,14 +231,19 @@ int import_fd(int fd, const struct import_options *options, const struct import_
 	r = import_any(&im, seekable, err);
 	if (seekable != fd)
 		close(seekable);
-	p->meta.wall_time = ret->wall != IMPORT_WALL_NONE;
-	if (ret->host[0])
-		p->meta.host = profile_add_text(p, ret->host);
-	if (ret->kernel[0])
-		p->meta.kernel = profile_add_text(p, ret->kernel);
-	for (size_t i = 1; i < p->frames.len; i++)
-		ret->n_named += p->frames.items[i].symbol != 0;
-	ret->n_frames = p->frames.len - 1;
+	import_finish(p, ret);
+	return r;
+}
+
+static int import_perf_dir(const char *path, const struct import_options *options,
+			   const struct import_ops *ops, void *arg, struct profile *p,
+			   struct import_info *ret, struct err *err)
+{
+	struct import im = { .options = options, .ops = ops, .arg = arg, .p = p, .info = ret };
+
+	*ret = (struct import_info){ 0 };
+	int r = import_dir(&im, path, err);
+	import_finish(p, ret);
 	return r;
 }
 
@@ -242,7 +260,8 @@ int import_path(const char *path, const struct import_options *options,
 	struct import_options named = *options;
 	if (!named.name && !is_stdin)
 		named.name = path;
-	int r = import_fd(fd, &named, ops, arg, p, ret, err);
+	int r = import_is_dir(path) ? import_perf_dir(path, &named, ops, arg, p, ret, err)
+				    : import_fd(fd, &named, ops, arg, p, ret, err);
 	return r < 0 ? err_prefix(err, r, "%s", is_stdin ? "standard input" : path) : r;
 }
 
@@ -255,14 +274,16 @@ static int first_stop(void *arg, const struct perf_data *d, const struct perf_re
 
 int import_first_sample(const char *path, uint64_t *ret_ns)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	AUTO_CLOSE int fd = import_open(path);
 	AUTO_PERF_DATA struct perf_data data = { 0 };
 	struct perf_data_ops ops = { .record = first_stop };
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	struct perf_input in = { .read_at = fd_read_at, .arg = &fd, .size = (uint64_t)st.st_size };
+	struct perf_input in = { .read_at = import_read_at,
+				 .arg = &fd,
+				 .size = (uint64_t)st.st_size };
 	int r = perf_data_read(&in, PERF_DATA_FILE_ORDER, &ops, NULL, &data, NULL);
 	if (r < 0 || !data.have_sample_time || data.have_clock_data || !data.first_ns)
 		return r < 0 ? r : -ENODATA;

@@ -62,6 +62,9 @@ int import_path(const char *path, const struct import_options *options,
 		const struct import_ops *ops, void *arg, struct profile *p, struct import_info *ret,
 		struct err *err);
 
+/* A directory that perf itself wrote (--threads): one recording, not several. */
+bool import_is_dir(const char *path);
+
 /* The time in a name like perf-HOST-20261116-003953-120s.data: digits as YYYYMMDD-HHMMSS or
  * YYYY-MM-DD-HH-MM-SS (any divider; local time, UTC with Z), or seconds since the epoch.
  * -ENODATA when there is none. */

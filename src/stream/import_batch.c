@@ -39,7 +39,7 @@ int import_batch_add(struct import_batch *b, const char *path, struct err *err)
 
 	if (strcmp(path, "-") != 0 && stat(path, &st) < 0)
 		return err_path(err, -errno, path);
-	if (strcmp(path, "-") == 0 || !S_ISDIR(st.st_mode))
+	if (strcmp(path, "-") == 0 || !S_ISDIR(st.st_mode) || import_is_dir(path))
 		return batch_push(b, path, err);
 	AUTO_CLOSEDIR DIR *dir = opendir(path);
 	if (!dir)
@@ -50,7 +50,7 @@ int import_batch_add(struct import_batch *b, const char *path, struct err *err)
 			continue;
 		if ((size_t)snprintf(full, sizeof(full), "%s/%s", path, e->d_name) >= sizeof(full))
 			continue;
-		if (stat(full, &st) < 0 || !S_ISREG(st.st_mode))
+		if (stat(full, &st) < 0 || !(S_ISREG(st.st_mode) || import_is_dir(full)))
 			continue;
 		int r = batch_push(b, full, err);
 		if (r < 0)

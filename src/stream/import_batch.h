@@ -26,7 +26,8 @@ struct import_batch {
 	uint64_t bytes; /* of the recording afterwards */
 };
 
-/* A file, or the files of a directory (hidden ones left out). */
+/* A file, or the files of a directory (hidden ones left out). A directory that perf itself wrote
+ * counts as a file. */
 int import_batch_add(struct import_batch *b, const char *path, struct err *err);
 /* Import them in the order of their time. A file that cannot be read is marked `failed` and the
  * others go on; an error of the recording itself ends it. */

@@ -36,14 +36,14 @@ static void importer_comm(struct perf_importer *pi, uint32_t tid, uint32_t strin
 		*slot = string;
 }
 
-static uint32_t importer_comm_of(struct perf_importer *pi, uint32_t pid, uint32_t tid)
+static uint32_t importer_comm_of(struct perf_importer *pi, uint32_t tid)
 {
 	const uint64_t *slot = map_u64_get(&pi->comms, tid);
 	char name[32];
 
 	if (slot)
 		return (uint32_t)*slot;
-	if (pid == 0 && tid == 0)
+	if (tid == 0) /* also of a process whose last thread is gone */
 		return profile_add_text(pi->im->p, "swapper");
 	snprintf(name, sizeof(name), ":%d", (int)tid); /* as perf shows it */
 	return profile_add_text(pi->im->p, name);
@@ -94,7 +94,7 @@ static int importer_sample(struct perf_importer *pi, const struct perf_data *d,
 	if (rec->have & PERF_HAVE_TID) {
 		s.pid = rec->pid;
 		s.tid = rec->tid;
-		s.comm = importer_comm_of(pi, rec->pid, rec->tid);
+		s.comm = importer_comm_of(pi, rec->tid);
 		s.have |= PROFILE_HAVE_PID | PROFILE_HAVE_TID;
 	}
 	if (rec->have & PERF_HAVE_CPU) {

@@ -490,8 +490,16 @@ static bool mode_is_kernel(uint64_t mode)
 	       mode == PERF_RECORD_MISC_HYPERVISOR;
 }
 
+/* The last branch of a call stack that the CPU recorded may be the one into the kernel, whatever
+ * the marker before it says: no user has that half of the address space (but its vsyscall page). */
+static bool ip_is_kernel(const struct process *p, uint64_t ip)
+{
+	return ip >= UINT64_C(0xffff800000000000) && !(p && process_find_map(p, ip));
+}
+
 /* Addresses of the chain without the markers; leaf first. */
-static size_t chain_frames(const struct perf_rec *rec, struct chain_frame ret[PERF_CHAIN_MAX + 1])
+static size_t chain_frames(const struct perf_rec *rec, const struct process *p,
+			   struct chain_frame ret[PERF_CHAIN_MAX + 1])
 {
 	bool kernel = mode_is_kernel(rec->misc & PERF_RECORD_MISC_CPUMODE_MASK);
 	size_t n = 0;
@@ -503,7 +511,7 @@ static size_t chain_frames(const struct perf_rec *rec, struct chain_frame ret[PE
 				 ip == (uint64_t)PERF_CONTEXT_HV ||
 				 ip == (uint64_t)PERF_CONTEXT_GUEST_KERNEL;
 		else
-			ret[n++] = (struct chain_frame){ ip, kernel };
+			ret[n++] = (struct chain_frame){ ip, kernel || ip_is_kernel(p, ip) };
 	}
 	if (n == 0 && (rec->have & PERF_HAVE_IP))
 		ret[n++] = (struct chain_frame){ rec->ip, kernel };
@@ -535,8 +543,8 @@ uint32_t import_symbols_stack(struct import_symbols *s, const struct perf_data *
 	const uint64_t *known = map_u64_get(&s->generations, rec->pid);
 	uint64_t generation = known ? *known : 0;
 	struct chain_frame frames[PERF_CHAIN_MAX + 1];
-	size_t n = chain_frames(rec, frames);
 	const struct process *p = process_table_get(&s->processes, rec->pid);
+	size_t n = chain_frames(rec, p, frames);
 	uint64_t user = hash_u64((uint64_t)rec->pid << 32 ^ generation) | 1;
 	uint64_t kernel = s->kernel_generation << 1 | 1;
 	struct last_chain *last = &s->last[rec->cpu % LAST_CORES];

@@ -19,16 +19,33 @@ static bool is_go_method(const char *text, size_t len)
 	return memmem(behind, len - (size_t)(behind - text), ").", 2) != NULL;
 }
 
-/* Where the argument list begins; len = nowhere. */
+/* Brackets that a name has of its own, in which a parenthesis is no argument list. An operator such
+ * as "operator<" or "operator->" opens and closes nothing. */
+static int bracket_step(const char *text, size_t at)
+{
+	static const char operator_[] = "operator";
+	size_t skip = sizeof(operator_) - 1, word = at;
+
+	while (word > 0 && strchr("<>[-=", text[word - 1]))
+		word--;
+	if (word >= skip && memcmp(text + word - skip, operator_, skip) == 0)
+		return 0;
+	return strchr("<{[", text[at]) ? 1 : strchr(">}]", text[at]) ? -1 : 0;
+}
+
+/* Where the argument list begins; len = nowhere. Parentheses inside of templates and lambdas
+ * ("std::function<int (int)>::operator()") are part of the name: cut there, as FlameGraph's script
+ * does, all functions of a template would be one. */
 static size_t arguments_at(const char *text, size_t len)
 {
 	static const char anonymous[] = "(anonymous namespace)";
 	size_t skip = sizeof(anonymous) - 1;
+	int depth = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] != '(')
-			continue;
-		if (len - i < skip || memcmp(text + i, anonymous, skip) != 0)
+		if (text[i] != '(' || depth > 0)
+			depth += text[i] ? bracket_step(text, i) : 0;
+		else if (len - i < skip || memcmp(text + i, anonymous, skip) != 0)
 			return i;
 	}
 	return len;
@@ -56,14 +73,23 @@ static const char *module_name(const struct profile *p, const struct profile_fra
 	return f->module < p->modules.len ? profile_text(p, p->modules.items[f->module].name) : "";
 }
 
+/* [kernel.kallsyms], vmlinux, vmlinux-6.1.0-18-amd64, nf_conntrack.ko */
 static bool is_kernel_module(const char *module)
 {
-	return (module[0] == '[' || text_ends(module, "vmlinux")) && !strstr(module, "unknown");
+	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
+
+	return (module[0] == '[' || text_ends(base, "vmlinux") || text_starts(base, "vmlinux-") ||
+		text_ends(base, ".ko")) &&
+	       !strstr(module, "unknown");
 }
 
-/* /tmp/perf-1234.map */
+/* /tmp/perf-1234.map, or what `perf inject --jit` made of a jitdump: jitted-1234-5.so */
 static bool is_jit_map(const char *module)
 {
+	const char *jitted = strstr(module, "/jitted-");
+
+	if (jitted && text_ends(jitted, ".so"))
+		return true;
 	for (const char *p = module; (p = strstr(p, "/tmp/perf-")); p++) {
 		const char *digits = p + 10;
 		size_t n = strspn(digits, "0123456789");

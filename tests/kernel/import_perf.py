@@ -195,6 +195,34 @@ def check_directory(scratch):
     check("directory: export gives them all", len(parse(script)) == sum(counts), (len(parse(script)), sum(counts)))
 
 
+def check_threads(scratch):
+    """`perf record --threads` writes a directory with a file per core: it is one recording, also among others."""
+    loop = os.path.join(scratch, "threads")
+    os.mkdir(loop)
+    for kind, options in (("threads", []), ("threads-compressed", ["-z"])):
+        path = os.path.join(loop, kind + ".data")
+        r = record(path, ["-a", "--threads=cpu", *options])
+        if r.returncode != 0 or not os.path.isdir(path):
+            print(f"skipped  {kind}: {r.stderr.decode()[:200]}")
+            return
+        check_kind(kind, path)
+        times = [s[3] for s in parse(run([ZSCOPE, "export", path]).stdout.decode("utf-8", "replace"))]
+        check(f"{kind}: in the order of time", [float(t) for t in times] == sorted(float(t) for t in times))
+    theirs = {kind: perf_samples(os.path.join(loop, kind + ".data")) for kind in ("threads", "threads-compressed")}
+    r = run([ZSCOPE, "import", "--json", "--store", loop + "-store", loop])
+    files = {os.path.basename(f["file"]): f for f in json.loads(r.stdout)["files"]}
+    check("threads: a directory of such directories", sorted(files) == ["threads-compressed.data", "threads.data"], sorted(files))
+    check("threads: every sample of both", all(files[k + ".data"]["samples"] == len(theirs[k]) for k in theirs if theirs[k]), files)
+    part = json.loads(run([ZSCOPE, "import", "--json", "--store", loop + "-part", os.path.join(loop, "threads.data", "data")]).stdout)
+    check("threads: one file of it says so", "directory" in part["files"][0].get("damage", ""), part["files"])
+    # a ring's file that is cut is named; what the others hold stays
+    cut = os.path.join(loop, "threads.data", "data.0")
+    os.truncate(cut, os.path.getsize(cut) - 5)
+    part = json.loads(run([ZSCOPE, "import", "--json", "--store", loop + "-cut", os.path.join(loop, "threads.data")]).stdout)
+    check("threads: a cut file is named", "data.0: it is cut" in part["files"][0].get("damage", ""), part["files"])
+    check("threads: the rest is there", part["files"][0]["samples"] >= len(theirs["threads"] or []) - 1, part["files"])
+
+
 def check_damage(scratch, path):
     whole = open(path, "rb").read()
     cut = os.path.join(scratch, "cut.data")
@@ -236,6 +264,7 @@ def main():
         check_exports(os.path.join(scratch, "file.data"), store)
         check_browser(scratch, store)
         check_directory(scratch)
+        check_threads(scratch)
         check_damage(scratch, os.path.join(scratch, "file.data"))
     print(f"{len(failures)} failed")
     sys.exit(1 if failures else 0)

@@ -95,6 +95,10 @@ static void dump_body(struct json *j, const struct perf_rec *rec)
 		}
 		json_end_array(j);
 		break;
+	case PERF_RECORD_ITRACE_START:
+		json_u64(j, "pid", rec->next_prev.pid);
+		json_u64(j, "tid", rec->next_prev.tid);
+		break;
 	default:
 		break;
 	}

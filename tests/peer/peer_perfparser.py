@@ -23,7 +23,7 @@ def expected_samples(path):
             continue
         if not samples or not line.strip():
             continue
-        m = re.match(r"\t([^:\t]+): (\d+)$", line.rstrip("\n"))
+        m = re.match(r"\t([^\t]+): (\d+)$", line.rstrip("\n"))
         if m and samples[-1][4] is None:
             samples[-1][4] = int(m.group(2))
             continue
@@ -59,17 +59,29 @@ for expected in found:
     cases.check(f"{name} samples", r.returncode == 0 and len(ours) == len(theirs) > 0,
                 f"{len(ours)} samples, expected {len(theirs)}; {r.stderr.decode()}")
     for field, what in ((1, "pid"), (2, "tid"), (3, "time"), (4, "period")):
-        cases.check(f"{name} {what}", [s[field] for s in ours] == [s[field] for s in theirs])
+        # of a tracepoint perfparser shows the fields in place of the period
+        cases.check(f"{name} {what}", all(o[field] == t[field] for o, t in zip(ours, theirs) if t[field] is not None))
     # perfparser gives a process its last name, perf and we the one that it had then
     names = {s[1]: s[0] for s in ours}
     cases.check(f"{name} comm", all(names[t[1]] == t[0] for t in theirs), names)
     kernel = 1 << 63
-    wrong = [(o[5], t[5]) for o, t in zip(ours, theirs)
-             if [a for a, *_ in o[5] if a >= kernel] != [a for a in t[5] if a is not None and a >= kernel]]
+    wrong = []
+    for o, t in zip(ours, theirs):
+        mine, his = [a for a, *_ in o[5] if a >= kernel], [a for a in t[5] if a is not None and a >= kernel]
+        # where the CPU recorded the call stack, perfparser puts the sample's own address between both parts
+        if mine != his and not ("lbr" in name and mine == his[:-1]):
+            wrong.append((o[5], t[5]))
     cases.check(f"{name} kernel frames", not wrong, wrong[:1])
 
+# the same program was recorded twice, into a file and through a pipe: all but pid, core and time is equal
 pairs = [os.path.join(root, "probe.data." + kind) for kind in ("file", "stream")]
 if all(os.path.exists(p) for p in pairs):
-    texts = [our_samples(peer.run([ZSCOPE, "export", p]).stdout.decode("utf-8", "replace")) for p in pairs]
-    cases.check("the same recording as file and as pipe", texts[0] == texts[1] and texts[0])
+    texts = [peer.run([ZSCOPE, "export", p]).stdout.decode("utf-8", "replace") for p in pairs]
+    both = [[(s[0], s[4], s[5]) for s in our_samples(text)] for text in texts]
+    cases.check("as file and as pipe", both[0] == both[1] and len(both[0]) == 1, both)
+    cases.check("tracepoint's name", all(" probe_untitled1:main: " in text for text in texts), texts)
+content = os.path.join(root, "contentsize.data")
+if os.path.exists(content):
+    samples = our_samples(peer.run([ZSCOPE, "export", content]).stdout.decode("utf-8", "replace"))
+    cases.check("contentsize.data", len(samples) == 69, len(samples))
 cases.finish()

@@ -52,6 +52,43 @@ TEST(names_are_tidied_as_flamegraph_does)
 		     "my_app-7/8;net/http.(*Client).Do 1\n");
 }
 
+static void check_symbol(const char *symbol, const char *want)
+{
+	AUTO_BUF struct buf out = { 0 };
+	export_folded_symbol(&out, symbol, strlen(symbol), "a");
+	CHECK_STR(buf_str(&out), want);
+}
+
+TEST(parentheses_inside_of_a_name_are_no_arguments)
+{
+	check_symbol("box<void (int, char*)>::call(int) const", "box<void (int, char*)>::call");
+	check_symbol("run(int)::{lambda(long)#2}::operator()(long)", "run");
+	check_symbol("{lambda(long)#2}::operator()(long)", "{lambda(long)#2}::operator");
+	check_symbol("a::operator<<(b&, int)", "a::operator<<");
+	check_symbol("a::operator->(int)", "a::operator->");
+	check_symbol("a::operator[](int (*)(x<y>))", "a::operator[]");
+	check_symbol("a::operator<(b<(c)0> const&)", "a::operator<");
+	check_symbol("<T as u::V>::w(x)", "<T as u::V>::w");
+	check_symbol("[(f)]::g()", "[(f)]::g");
+	check_symbol(".run()V", ".run");
+	check_symbol("open<(never closed", "open<(never closed");
+	check_symbol("closed>>(twice)", "closed>>");
+}
+
+TEST(kernels_and_jits_by_their_files)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	add(&p, "a", "f", "/usr/lib/debug/boot/vmlinux-6.1.0-18-amd64", "c", 1);
+	add(&p, "a", "g", "/lib/modules/6.1/kernel/net/x.ko", "c", 1);
+	add(&p, "a", "h", "/opt/vmlinuxes", "c", 1);
+	add(&p, "a", "i", "/root/.debug/jit/x/jitted-12-3.so", "c", 1);
+	add(&p, "a", "j", "/opt/jitted-by-hand", "c", 1);
+	check_folded(&p, (struct folded_options){ .kernel = true, .jit = true },
+		     "a;f_[k] 1\na;g_[k] 1\na;h 1\na;i_[j] 1\na;j 1\n");
+}
+
 TEST(unknown_functions_are_named_after_their_file)
 {
 	AUTO_PROFILE struct profile p;

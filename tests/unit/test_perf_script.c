@@ -173,6 +173,20 @@ TEST(one_line_samples_follow_each_other)
 	CHECK_EQ(s.frames, 2);
 }
 
+TEST(a_one_line_sample_of_nothing_known)
+{
+	bool open_end;
+	struct seen s = feed("  x  4 1.0: 2 cycles:u:  ff81 [unknown] ([unknown])\n"
+			     "  x  4 2.0: 2 cycles:u:  ff82 g+0x1 (/x)\n",
+			     100, 0, &open_end);
+	CHECK_EQ(s.samples, 2);
+	CHECK_EQ(s.frames, 2);
+	/* a tracepoint's own text is none */
+	s = feed("x 4 [001] 1.0: 2 a:b: 1234 bytes of something\n\t1 f (m)\n\n", 100, 0, &open_end);
+	CHECK_EQ(s.samples, 1);
+	CHECK_EQ(s.frames, 1);
+}
+
 /* perf script -F with few fields: what stands over a frame is a header. */
 TEST(headers_with_few_fields)
 {
