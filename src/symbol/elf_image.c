@@ -174,6 +174,10 @@ static int read_segments(struct elf_image *e, const Elf64_Ehdr *head)
 		Elf64_Phdr ph = phdr_at(bytes, i, e->narrow);
 		if (ph.p_type == PT_NOTE)
 			read_notes(e, ph.p_offset, ph.p_filesz);
+		if (ph.p_type == PT_DYNAMIC)
+			e->dynamic = (struct elf_segment){ .offset = ph.p_offset,
+							   .address = ph.p_vaddr,
+							   .file_size = ph.p_filesz };
 		if (ph.p_type != PT_LOAD)
 			continue;
 		struct elf_segment load = { ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz,

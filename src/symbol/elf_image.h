@@ -38,6 +38,7 @@ struct elf_image {
 	struct elf_source source;
 	VEC(struct elf_section) sections;
 	VEC(struct elf_segment) loads; /* PT_LOAD */
+	struct elf_segment dynamic;    /* PT_DYNAMIC; file_size 0 = none */
 	uint8_t build_id[20];
 	uint8_t build_id_len;
 	bool pie;

@@ -42,6 +42,12 @@ static uint64_t entry_function(const struct pclntab *p, uint64_t i)
 	return get(p, p->function_table + i * 2 * word + word, word);
 }
 
+bool pclntab_may_be(const uint8_t *b)
+{
+	return b[1] == 0xff && b[2] == 0xff && b[3] == 0xff && b[4] == 0 && b[5] == 0 &&
+	       b[7] == 8 && (b[0] == 0xf1 || b[0] == 0xf0 || b[0] == 0xfa);
+}
+
 bool pclntab_open(const void *bytes, size_t len, struct pclntab *ret)
 {
 	struct pclntab p = { .bytes = bytes, .len = len };
@@ -69,15 +75,19 @@ bool pclntab_open(const void *bytes, size_t len, struct pclntab *ret)
 	return true;
 }
 
+void pclntab_range(const struct pclntab *p, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = entry_start(p, 0);
+	*ret_end = entry_start(p, p->functions);
+}
+
 bool pclntab_search(const void *bytes, size_t len, size_t *ret_offset, struct pclntab *ret)
 {
 	const uint8_t *b = bytes;
 
 	/* the linker aligns the table to 32, at least to a word */
 	for (size_t at = 0; at + 8 <= len; at += 8) {
-		if (b[at + 3] != 0xff || b[at + 1] != 0xff || b[at + 2] != 0xff)
-			continue;
-		if (pclntab_open(b + at, len - at, ret)) {
+		if (pclntab_may_be(b + at) && pclntab_open(b + at, len - at, ret)) {
 			*ret_offset = at;
 			return true;
 		}

@@ -28,8 +28,13 @@ enum {
 	MODULEDATA_WORDS = 24,
 };
 
+/* Do these eight bytes begin like one? */
+bool pclntab_may_be(const uint8_t *bytes);
 /* Is there a table at bytes? Checks the header and the order of the first functions. */
 bool pclntab_open(const void *bytes, size_t len, struct pclntab *ret);
+/* Where the code of its first function begins, and where that of its last one ends; relative to
+ * text_start from Go 1.18 on. */
+void pclntab_range(const struct pclntab *p, uint64_t *ret_start, uint64_t *ret_end);
 /* The offset of a table in a section or segment that holds more; false = none. */
 bool pclntab_search(const void *bytes, size_t len, size_t *ret_offset, struct pclntab *ret);
 /* Add all functions with their exact ranges; text_start as found by the caller (ignored before Go
