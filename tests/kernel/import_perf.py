@@ -202,6 +202,7 @@ def check_threads(scratch):
     for kind, options in (("threads", []), ("threads-compressed", ["-z"])):
         path = os.path.join(loop, kind + ".data")
         r = record(path, ["-a", "--threads=cpu", *options])
+        shutil.rmtree(path + ".old", ignore_errors=True)  # of an attempt that perf crashed in
         if r.returncode != 0 or not os.path.isdir(path):
             print(f"skipped  {kind}: {r.stderr.decode()[:200]}")
             return
