@@ -191,6 +191,46 @@ static struct profile_window_options flame_filter_options(const struct flame_opt
 	return w;
 }
 
+static bool flame_window_asked(const struct invocation *in)
+{
+	return in->common.at.set || in->common.from.set || in->common.to.set ||
+	       in->common.length.set;
+}
+
+/* The window of a file: samples outside of it, and what was lost outside of it, go. */
+static int flame_file_window(const struct invocation *in, const struct import_info *info,
+			     struct profile *p, struct err *err)
+{
+	uint64_t from_ns, to_ns;
+	size_t kept = 0;
+
+	if (!flame_window_asked(in))
+		return 0;
+	if (!info->last_ns)
+		return err_set(err, -ENODATA, "%s: its samples have no times to choose from",
+			       in->args[0]);
+	int r = command_window(in, info->first_ns, info->last_ns + 1, &from_ns, &to_ns, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->samples.len; i++)
+		if (p->samples.items[i].time_ns >= from_ns && p->samples.items[i].time_ns < to_ns)
+			p->samples.items[kept++] = p->samples.items[i];
+	p->samples.len = kept;
+	kept = 0;
+	for (size_t i = 0; i < p->meta.cpu_seconds.len; i++) {
+		uint64_t at_ns = p->meta.cpu_seconds.items[i].second * NS_PER_S;
+		if (at_ns + NS_PER_S > from_ns && at_ns < to_ns)
+			p->meta.cpu_seconds.items[kept++] = p->meta.cpu_seconds.items[i];
+		else
+			p->meta.lost -=
+				MIN_OF(p->meta.lost, (uint64_t)p->meta.cpu_seconds.items[i].lost);
+	}
+	p->meta.cpu_seconds.len = kept;
+	p->meta.from_ns = from_ns;
+	p->meta.to_ns = to_ns;
+	return 0;
+}
+
 static int flame_file(const struct invocation *in, const struct profile_window_options *w,
 		      struct err *err)
 {
@@ -209,6 +249,14 @@ static int flame_file(const struct invocation *in, const struct profile_window_o
 		return r;
 	if (info.damage[0])
 		fprintf(stderr, "not readable: %s\n", info.damage);
+	if (info.n_stack_dumps)
+		fprintf(stderr,
+			"%llu samples hold copies of user stacks (--call-graph dwarf), which are "
+			"not unwound: their callers in user code are missing\n",
+			(unsigned long long)info.n_stack_dumps);
+	r = flame_file_window(in, &info, &p, err);
+	if (r < 0)
+		return r;
 	profile_window_filter(w, &p);
 	return flame_show(in, &p, &none, err);
 }

@@ -138,6 +138,12 @@ static int heat_svg(const char *path, const struct heat *h, struct err *err)
 
 	if (path && !f)
 		return err_path(err, -errno, path);
+	if (!view_heat_svg_fits(h))
+		return err_set(
+			err, -ERANGE,
+			"%zu seconds of %zu cores are too much for a picture: take a shorter "
+			"window (two hours), or --json",
+			h->seconds, h->n_cores);
 	view_heat_svg(&out, h);
 	if (out.failed)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -95,23 +95,25 @@ const struct command cmd_import = {
 	.name = "import",
 	.summary = "perf.data and perf script files into a recording",
 	.arguments = "FILE|DIR...",
-	.description = "Reads what perf has recorded and writes it into a recording on which "
-		       "flame, heat, diff and the web "
-		       "page work.\n\n"
-		       "FILE is a perf.data file (also one of a pipe, of another host, of a newer "
-		       "perf, zstd-compressed, or "
-		       "cut), or the text of perf script, also packed with gzip or zstd; - is "
-		       "standard input. DIR is a "
-		       "directory of such files, as a shell loop around perf record leaves it.\n\n"
-		       "Wall time comes from the file (perf record -k), from its name "
-		       "(perf-HOST-20261116-003953-120s.data, or seconds since the epoch), or from "
-		       "--anchor. Without any of "
-		       "them times are relative to the host's start, and import says so: the "
-		       "file's change time is never "
-		       "used.\n\n"
-		       "Names of functions are read from ELF files whose build id is the recorded "
-		       "one, and from this host's "
-		       "kernel when it is the same; all else stays module and offset.",
+	.description =
+		"Reads what perf has recorded and writes it into a recording on which "
+		"flame, heat, diff and the web "
+		"page work.\n\n"
+		"FILE is a perf.data file (also one of a pipe, of another host, of a newer "
+		"perf, zstd-compressed, or "
+		"cut), or the text of perf script, also packed with gzip or zstd; - is "
+		"standard input. DIR is a "
+		"directory of such files, as a shell loop around perf record leaves it, or the "
+		"one directory that perf record --threads writes.\n\n"
+		"Wall time comes from the file (perf record -k), from its name "
+		"(perf-HOST-20261116-003953-120s.data, or seconds since the epoch), or from "
+		"--anchor. Without any of "
+		"them times are relative to the host's start, and import says so: the "
+		"file's change time is never "
+		"used.\n\n"
+		"Names of functions are read from ELF files whose build id is the recorded "
+		"one, and from this host's "
+		"kernel when it is the same; all else stays module and offset.",
 	.examples =
 		"zscope import --store incident perf-host1-20261116-003953-120s.data\n"
 		"zscope import --store incident /var/tmp/perf-files/\n"

@@ -44,6 +44,7 @@ struct import_info {
 	enum import_wall wall;
 	int64_t offset_ns; /* that was added to the recording's clock */
 	uint64_t n_samples, n_lost, n_throttled, n_late;
+	uint64_t n_stack_dumps;      /* samples with a copy of the user's stack, not unwound */
 	uint64_t n_untimed;          /* samples whose text shows no time */
 	uint64_t n_strange;          /* lines of text that are nothing known */
 	uint64_t first_ns, last_ns;  /* as stored; 0, 0 = no sample */

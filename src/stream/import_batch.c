@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -153,6 +154,21 @@ static int run_file(struct batch_run *run, const struct import_options *options,
 	return import_store_write(run->store, &p, UINT64_MAX, err);
 }
 
+/* What the recording takes when its last segment is sealed, with its footer. */
+static uint64_t recording_bytes(const char *path)
+{
+	AUTO_CLOSEDIR DIR *dir = opendir(path);
+	struct dirent *e;
+	struct stat st;
+	uint64_t bytes = 0;
+
+	while (dir && (e = readdir(dir)))
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	return bytes;
+}
+
 int import_batch_run(struct import_batch *b, const struct import_options *options,
 		     const char *store_dir, struct err *err)
 {
@@ -167,9 +183,9 @@ int import_batch_run(struct import_batch *b, const struct import_options *option
 		return r;
 	for (run.file = 0; run.file < b->files.len && r == 0; run.file++)
 		r = run_file(&run, &mine, err);
-	b->bytes = import_store_bytes(run.store);
 	struct err closing = { 0 };
 	int r2 = import_store_close(run.store, &closing);
+	b->bytes = recording_bytes(store_dir);
 	if (r == 0 && r2 < 0)
 		r = err_set(err, r2, "%s", closing.text);
 	return r;

@@ -85,6 +85,7 @@ static int importer_sample(struct perf_importer *pi, const struct perf_data *d,
 	struct profile_sample s = { .weight = 1 };
 
 	importer_clock(pi, d);
+	im->info->n_stack_dumps += rec->stack_dump;
 	s.stack = import_symbols_stack(pi->symbols, d, rec);
 	s.event = importer_event(pi, d, rec->attr);
 	if (rec->have & PERF_HAVE_TIME) {

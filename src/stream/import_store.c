@@ -198,11 +198,6 @@ void import_store_source(struct import_store *s, const struct import_info *info)
 	s->wall_time = info->wall != IMPORT_WALL_NONE;
 }
 
-uint64_t import_store_bytes(const struct import_store *s)
-{
-	return store_writer_bytes(s->writer);
-}
-
 /* Idle = pid 0 and an idle function as leaf: stored here, but no heat. */
 static bool is_idle(const struct profile *p, const struct profile_sample *sample)
 {

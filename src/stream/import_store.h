@@ -18,6 +18,5 @@ int import_store_write(struct import_store *s, struct profile *p, uint64_t until
 void import_store_new_profile(struct import_store *s);
 /* Facts of the file that the next samples come from. */
 void import_store_source(struct import_store *s, const struct import_info *info);
-uint64_t import_store_bytes(const struct import_store *s);
 /* Seals the last segment. */
 int import_store_close(struct import_store *s, struct err *err);

@@ -199,8 +199,9 @@ void view_flame_top_text(FILE *out, const struct terminal *term, const struct pr
 			timefmt_span(span, p->meta.to_ns - p->meta.from_ns));
 	fprintf(out, "%zu samples", p->samples.len);
 	if (p->meta.events.len)
-		fprintf(out, " of %s at %g Hz", profile_text(p, p->meta.events.items[0]),
-			p->meta.hz);
+		fprintf(out, " of %s", profile_text(p, p->meta.events.items[0]));
+	if (p->meta.events.len && p->meta.hz > 0) /* text does not say it */
+		fprintf(out, " at %g Hz", p->meta.hz);
 	fprintf(out, ", %.1f %% in the kernel\n\n", percent(top->kernel, top->weight));
 	functions_text(out, term, p, top, lines);
 	fputc('\n', out);

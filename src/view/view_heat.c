@@ -6,7 +6,14 @@
 #include "auto.h"
 #include "timefmt.h"
 
-enum { HEAT_LEVELS = 9, LABEL_WIDTH = 9, CELL_PIXELS = 8, MAX_SVG_CELLS = 400000 };
+enum {
+	HEAT_LEVELS = 9,
+	LABEL_WIDTH = 9,
+	CELL_PIXELS = 8,
+	CORE_PIXELS = 12,
+	SVG_LEFT = 56, /* room for labels */
+	MAX_SVG_CELLS = 400000,
+};
 
 /* White to red, as FlameScope; of the terminal's 256 colours and of the web. */
 static const uint8_t heat_256[HEAT_LEVELS] = { 231, 230, 229, 223, 216, 209, 203, 196, 160 };
@@ -111,6 +118,11 @@ void view_heat_cores_text(FILE *out, const struct terminal *term, const struct h
 
 static void svg_map(struct buf *out, const struct heat *h)
 {
+	char clock[TIMEFMT_MAX];
+
+	for (unsigned ms = 0; ms < 1000; ms += 200)
+		buf_addf(out, "<text x=\"4\" y=\"%u\">%u ms</text>\n",
+			 (h->rows - h->rows * ms / 1000) * CELL_PIXELS, ms);
 	for (size_t second = 0; second < h->seconds; second++)
 		for (unsigned row = 0; row < h->rows; row++) {
 			uint32_t count = h->counts[second * h->rows + row];
@@ -118,16 +130,32 @@ static void svg_map(struct buf *out, const struct heat *h)
 				continue;
 			buf_addf(out,
 				 "<rect x=\"%zu\" y=\"%u\" width=\"%d\" height=\"%d\" "
-				 "fill=\"%s\"><title>%" PRIu64 ".%03u: %u samples</title></rect>\n",
-				 second * CELL_PIXELS, (h->rows - 1 - row) * CELL_PIXELS,
+				 "fill=\"%s\"><title>%s.%03u: %u samples</title></rect>\n",
+				 SVG_LEFT + second * CELL_PIXELS, (h->rows - 1 - row) * CELL_PIXELS,
 				 CELL_PIXELS, CELL_PIXELS, heat_web[level_of(count, h->most)],
-				 h->start_s + second, row * 1000 / h->rows, count);
+				 timefmt_clock(clock, (h->start_s + second) * NS_PER_S),
+				 row * 1000 / h->rows, count);
 		}
+}
+
+static void svg_axis(struct buf *out, const struct heat *h, size_t y)
+{
+	char clock[TIMEFMT_MAX];
+
+	for (size_t second = 0; second < h->seconds; second += 15)
+		buf_addf(out, "<text x=\"%zu\" y=\"%zu\">%s</text>\n",
+			 SVG_LEFT + second * CELL_PIXELS, y,
+			 timefmt_clock(clock, (h->start_s + second) * NS_PER_S));
 }
 
 static void svg_cores(struct buf *out, const struct heat *h, size_t top)
 {
-	for (size_t core = 0; core < h->n_cores; core++)
+	char clock[TIMEFMT_MAX];
+
+	for (size_t core = 0; core < h->n_cores; core++) {
+		size_t y = top + core * CORE_PIXELS;
+		buf_addf(out, "<text x=\"4\" y=\"%zu\">core %u</text>\n", y + CORE_PIXELS - 2,
+			 h->core_ids[core]);
 		for (size_t second = 0; second < h->seconds; second++) {
 			size_t cell = core * h->seconds + second;
 			uint8_t busy = h->core_busy[cell];
@@ -135,38 +163,49 @@ static void svg_cores(struct buf *out, const struct heat *h, size_t top)
 				continue;
 			buf_addf(out,
 				 "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" "
-				 "fill=\"%s\"><title>core %u, %" PRIu64 ": %u %% busy, %u lost or "
+				 "fill=\"%s\"><title>core %u, %s: %u %% busy, %u lost or "
 				 "missing</title></rect>\n",
-				 second * CELL_PIXELS, top + core * CELL_PIXELS, CELL_PIXELS,
-				 CELL_PIXELS,
+				 SVG_LEFT + second * CELL_PIXELS, y, CELL_PIXELS, CORE_PIXELS,
 				 h->core_holes[cell] ? "#7b1fa2" : heat_web[level_of(busy, 100)],
-				 h->core_ids[core], h->start_s + second, busy, h->core_holes[cell]);
+				 h->core_ids[core],
+				 timefmt_clock(clock, (h->start_s + second) * NS_PER_S), busy,
+				 h->core_holes[cell]);
 		}
+	}
+}
+
+bool view_heat_svg_fits(const struct heat *h)
+{
+	return h->seconds * h->rows <= MAX_SVG_CELLS && h->seconds * h->n_cores <= MAX_SVG_CELLS;
 }
 
 void view_heat_svg(struct buf *out, const struct heat *h)
 {
-	size_t width = h->seconds * CELL_PIXELS, map = h->rows * CELL_PIXELS;
-	size_t top = map + 40, height = top + h->n_cores * CELL_PIXELS + 24;
+	size_t width = MAX_OF(SVG_LEFT + h->seconds * CELL_PIXELS + 64, (size_t)600);
+	size_t map = h->rows * CELL_PIXELS, top = map + 72;
+	size_t height = top + h->n_cores * CORE_PIXELS + 8;
 	char from[TIMEFMT_MAX];
 
 	buf_addf(out,
 		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" "
-		 "viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" font-size=\"12\">\n"
+		 "viewBox=\"0 0 %zu %zu\" font-family=\"sans-serif\" font-size=\"11\">\n"
 		 "<rect width=\"100%%\" height=\"100%%\" fill=\"#f8f8f8\"/>\n",
-		 MAX_OF(width, (size_t)600), height, MAX_OF(width, (size_t)600), height);
-	if (h->seconds * h->rows <= MAX_SVG_CELLS)
-		svg_map(out, h);
+		 width, height, width, height);
+	svg_map(out, h);
+	svg_axis(out, h, map + 14);
 	buf_addf(out,
 		 "<text x=\"4\" y=\"%zu\">from %s, %zu s; a column is a second, its parts from "
-		 "bottom to top; %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
+		 "bottom to top</text>\n"
+		 "<text x=\"4\" y=\"%zu\">%" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
 		 " missing ticks</text>\n",
-		 map + 16, timefmt_local(from, h->start_s * NS_PER_S), h->seconds, h->samples,
-		 h->lost, h->missing);
-	buf_addf(out, "<text x=\"4\" y=\"%zu\">cores by seconds</text>\n", map + 34);
-	if (h->seconds * h->n_cores <= MAX_SVG_CELLS)
-		svg_cores(out, h, top);
+		 map + 32, timefmt_local(from, h->start_s * NS_PER_S), h->seconds, map + 48,
+		 h->samples, h->lost, h->missing);
+	buf_addf(out,
+		 "<text x=\"4\" y=\"%zu\">cores by seconds; purple: samples were lost or ticks "
+		 "never came</text>\n",
+		 map + 64);
+	svg_cores(out, h, top);
 	buf_add_str(out, "</svg>\n");
 }
 

@@ -13,6 +13,8 @@
 void view_heat_text(FILE *out, const struct terminal *term, const struct heat *h);
 /* Cores by seconds: percent busy by samples; '!' where samples were lost or ticks never came. */
 void view_heat_cores_text(FILE *out, const struct terminal *term, const struct heat *h);
+/* A picture of days would be hundreds of megabytes. */
+bool view_heat_svg_fits(const struct heat *h);
 void view_heat_svg(struct buf *out, const struct heat *h);
 /* The members of the contract: start_ns, seconds, rows, cols, counts (one array per second), cores.
  */

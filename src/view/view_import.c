@@ -42,6 +42,11 @@ static void text_file(FILE *out, const struct import_batch_file *f)
 		fprintf(out, ", %llu lines not understood", (unsigned long long)i->n_strange);
 	fputc('\n', out);
 	text_times(out, i);
+	if (i->n_stack_dumps)
+		fprintf(out,
+			"  %llu samples hold copies of user stacks (--call-graph dwarf), which are "
+			"not unwound: their callers in user code are missing\n",
+			(unsigned long long)i->n_stack_dumps);
 	if (i->damage[0])
 		fprintf(out, "  damaged: %s\n", i->damage);
 	if (f->failed)
@@ -74,6 +79,7 @@ static void json_file(struct json *j, const struct import_batch_file *f)
 	json_u64(j, "lost", i->n_lost);
 	json_u64(j, "late", i->n_late);
 	json_u64(j, "untimed", i->n_untimed);
+	json_u64(j, "stack_dumps", i->n_stack_dumps);
 	json_str(j, "wall_time", import_wall_name(i->wall));
 	if (i->first_ns && i->wall != IMPORT_WALL_NONE) {
 		json_time(j, "from", i->first_ns);

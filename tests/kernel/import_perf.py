@@ -131,6 +131,10 @@ def check_exports(path, store):
     svg = run([ZSCOPE, "flame", "--svg", "--store", store]).stdout
     xml.dom.minidom.parseString(svg)
     check("svg: no request leaves it", not re.search(rb"(href|src)=|url\(|@import|fetch\(|XMLHttpRequest", svg))
+    heat_svg = run([ZSCOPE, "heat", "--svg", "--store", store]).stdout
+    width = int(xml.dom.minidom.parseString(heat_svg).documentElement.getAttribute("width"))
+    check("heat svg: losses are in sight", width >= 600 and b" lost, " in heat_svg and
+          max(len(line) for line in re.findall(rb"<text[^>]*>([^<]*)", heat_svg)) * 7 < 700, heat_svg[-600:])
     html = run([ZSCOPE, "flame", "--html", "--store", store]).stdout
     check("html: no request leaves it", b"<svg" in html and not re.search(rb"(href|src)=|url\(|@import", html))
     tree = json.loads(run([ZSCOPE, "flame", "--json", "--store", store]).stdout)
@@ -141,6 +145,19 @@ def check_exports(path, store):
           b"samples" in run([ZSCOPE, "flame", "--store", store, "--from", command[1].decode(), "--to", command[2].decode()]).stdout)
     check("host of the recording", tree["host"] == os.uname().nodename, tree["host"])
     check("json: an object with a schema", tree["schema"] == "zombiescope/flame/1")
+
+
+def check_file_window(path):
+    """A window of a file that is read directly: the samples in it, no others; a file without times has none."""
+    ours = parse(run([ZSCOPE, "export", path]).stdout.decode("utf-8", "replace"))
+    times = sorted(int(s[3].replace(".", "")) for s in ours)
+    middle = times[len(times) // 2]
+    inside = sum(t >= middle for t in times)
+    window = ["--from", f"+{middle // 10**9}.{middle % 10**9:09d}"]
+    tree = json.loads(run([ZSCOPE, "flame", "--json", path, *window]).stdout)
+    check("file: a window of it", tree["samples"] == inside < len(times), (tree["samples"], inside, len(times)))
+    r = run([ZSCOPE, "flame", "-", *window], input=b"a 1 cycles:\n\t1 f (m)\n\n")
+    check("file: no window without times", r.returncode == 2 and b"no times" in r.stderr, r.stderr)
 
 
 def check_browser(scratch, store):
@@ -262,6 +279,10 @@ def main():
         r = run([ZSCOPE, "import", "--store", store, os.path.join(scratch, "file.data")])
         check("import says that times are relative", r.returncode == 0 and b"relative" in r.stdout, r.stdout + r.stderr)
         check("no progress bar in a pipe", r.stderr == b"", r.stderr)
+        said = int(re.search(rb"(\d+) bytes$", r.stdout.strip())[1])
+        size = sum(os.path.getsize(os.path.join(store, name)) for name in os.listdir(store))
+        check("import says how large the recording is", said == size, (said, size))
+        check_file_window(os.path.join(scratch, "file.data"))
         check_exports(os.path.join(scratch, "file.data"), store)
         check_browser(scratch, store)
         check_directory(scratch)
