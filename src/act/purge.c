@@ -53,8 +53,7 @@ static enum pin_kind stuck_by(const struct zombie *z, const struct zombie_files 
 	return PIN_KIND_END;
 }
 
-static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, const char *comm,
-		       const char *file)
+static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, const char *comm)
 {
 	vec_foreach (&r->holders, h) {
 		if (h->kind == kind && h->pid == pid) {
@@ -64,7 +63,7 @@ static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, cons
 	}
 	if (r->holders.len >= PURGE_MOST_HOLDERS)
 		return;
-	struct purge_holder h = { .kind = kind, .pid = pid, .zombies = 1, .file = file };
+	struct purge_holder h = { .kind = kind, .pid = pid, .zombies = 1 };
 	text_copy(h.comm, sizeof(h.comm), comm);
 	vec_push(&r->holders, h);
 }
@@ -88,9 +87,9 @@ static int look_at(void *arg, const struct zombie *z, const struct zombie_files 
 		const struct zombie_pin *p = &z->pins[i];
 		/* with the parent: it is the one that must act */
 		if (p->kind == PIN_PROCESS)
-			add_holder(l->result, p->kind, p->parent_pid, p->comm, NULL);
+			add_holder(l->result, p->kind, p->parent_pid, p->comm);
 		else if (p->pid)
-			add_holder(l->result, p->kind, p->pid, p->comm, NULL);
+			add_holder(l->result, p->kind, p->pid, p->comm);
 	}
 	return 0;
 }
@@ -173,9 +172,31 @@ static void name_holders(const struct pin_holder *holders, struct purge_result *
 			r->plan.deleted_unreachable++;
 		if (f->kind != PIN_TMPFS)
 			continue;
-		add_holder(r, PIN_TMPFS, holders[i].pid, holders[i].pid ? holders[i].comm : "",
-			   f->path);
-		r->holders.items[r->holders.len - 1].zombies = f->zombies;
+		/* each file by itself: it can be deleted, or its holder ended */
+		struct purge_holder h = { .kind = PIN_TMPFS,
+					  .pid = holders[i].pid,
+					  .zombies = f->zombies,
+					  .file = f->path };
+		if (h.pid)
+			text_copy(h.comm, sizeof(h.comm), holders[i].comm);
+		if (r->holders.len < PURGE_MOST_HOLDERS)
+			vec_push(&r->holders, h);
+	}
+}
+
+/* Of unreaped processes the parent is the holder, and its name is another than the child's. */
+static void name_parents(const struct root *root, struct purge_result *r)
+{
+	vec_foreach (&r->holders, h) {
+		AUTO_BUF struct buf text = { 0 };
+		char path[40];
+		if (h->kind != PIN_PROCESS)
+			continue;
+		snprintf(path, sizeof(path), "proc/%d/comm", h->pid);
+		h->comm[0] = '\0';
+		if (root_read(root, path, 64, &text, NULL) == 0)
+			text_copy_n(h->comm, sizeof(h->comm), buf_str(&text),
+				    text_line_len(buf_str(&text)));
 	}
 }
 
@@ -313,6 +334,7 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 	if (r < 0)
 		return r;
 	name_holders(holders, ret);
+	name_parents(root, ret);
 	r = options->method == PURGE_FILES ? find_unreachable(holders, ret, err) : 0;
 	if (r < 0)
 		return r;

@@ -7,7 +7,7 @@
 #include "numbers.h"
 #include "timefmt.h"
 
-enum { VIEW_HOLDERS = 10, VIEW_UNREACHABLE_JSON = 1000, VIEW_FOOTPRINT_LEAST = 500 };
+enum { VIEW_HOLDERS = 5, VIEW_UNREACHABLE_JSON = 1000, VIEW_FOOTPRINT_LEAST = 500 };
 
 static void side_json(struct json *j, const char *key, const struct purge_side *s)
 {
@@ -125,29 +125,38 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_u64(j, "wall_ns", r->wall_ns);
 }
 
+static void holder_text(FILE *out, const struct purge_holder *h)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char n[NUMBERS_MAX];
+
+	if (h->file)
+		esc_tty(&text, h->file, strlen(h->file));
+	if (h->pid) {
+		buf_addf(&text, "%spid %d ", h->file ? ", open in " : "", h->pid);
+		esc_tty(&text, h->comm, strlen(h->comm));
+	}
+	fprintf(out, "    %s: %s %s\n", text.len ? text.data : "a file without a name",
+		numbers_count(n, h->zombies), h->zombies == 1 ? "zombie" : "zombies");
+}
+
 static void stuck_text(FILE *out, const struct purge_result *r)
 {
 	char a[NUMBERS_MAX];
-	unsigned shown = 0;
 
-	for (unsigned k = 0; k < PIN_KIND_END; k++)
-		if (r->plan.stuck[k])
-			fprintf(out, "  stays: %s held by %s; %s\n",
-				numbers_count(a, r->plan.stuck[k]), pin_kind_name(k),
-				pin_kind_cure(k));
-	vec_foreach (&r->holders, h) {
-		AUTO_BUF struct buf text = { 0 };
-		if (shown++ >= VIEW_HOLDERS)
-			break;
-		if (h->pid)
-			buf_addf(&text, "pid %d ", h->pid);
-		esc_tty(&text, h->comm, strlen(h->comm));
-		if (h->file) {
-			buf_add_char(&text, ' ');
-			esc_tty(&text, h->file, strlen(h->file));
+	for (unsigned k = 0; k < PIN_KIND_END; k++) {
+		unsigned shown = 0, of_kind = 0;
+		if (!r->plan.stuck[k])
+			continue;
+		fprintf(out, "  stays: %s held by %s; %s\n", numbers_count(a, r->plan.stuck[k]),
+			pin_kind_name(k), pin_kind_cure(k));
+		vec_foreach (&r->holders, h) {
+			of_kind += h->kind == k;
+			if (h->kind == k && shown < VIEW_HOLDERS)
+				shown++, holder_text(out, h);
 		}
-		fprintf(out, "    %s: %s zombies (%s)\n", buf_str(&text),
-			numbers_count(a, h->zombies), pin_kind_name(h->kind));
+		if (of_kind > shown)
+			fprintf(out, "    ... and %u more (--json)\n", of_kind - shown);
 	}
 }
 
@@ -172,7 +181,8 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 		numbers_bytes(b, r->before.bytes > r->after.bytes ? r->before.bytes - r->after.bytes
 								  : 0),
 		timefmt_span(span, r->wall_ns));
-	fprintf(out, " (CPU %s, %u rounds)\n", timefmt_span(span, r->cpu_ns), r->rounds);
+	fprintf(out, " (CPU %s, %u %s)\n", timefmt_span(span, r->cpu_ns), r->rounds,
+		r->rounds == 1 ? "round" : "rounds");
 	fprintf(out, "zombies: %s before, %s after; everybody else's page cache: %s before, ",
 		numbers_count(a, r->before.dying), numbers_count(b, r->after.dying),
 		numbers_bytes(c, r->before.live_cache_bytes));

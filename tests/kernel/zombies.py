@@ -220,6 +220,12 @@ def purge():
     # the kernel may have reclaimed a few by itself meanwhile
     check(not dry["applied"] and len(made) - 20 <= dry["plan"]["zombies"] <= len(made) + 2, dry["plan"])
     check({x["kind"] for x in dry["not_freeable"]} >= {"tmpfs", "process", "namespace"}, dry["not_freeable"])
+    stuck = {x["kind"]: x["holders"] for x in dry["not_freeable"]}
+    tmpfs = {f for k, c, f, o in made if k == "tmpfs"}
+    check({h.get("file") for h in stuck["tmpfs"]} == tmpfs, f"{len(stuck['tmpfs'])} tmpfs files are named")
+    check([(h["pid"], h["comm"], h["zombies"]) for h in stuck["process"]] == [(holder.pid, "zombie_maker", 20)], stuck["process"])
+    text = run("purge", "--below", below).decode()
+    check(f"pid {holder.pid} zombie_maker: 20 zombies" in text and "dry run: nothing was changed" in text, text)
     before = resident(disk + "/cached")
     done = json.loads(run("purge", "--json", "--below", below, "--apply"))
     check(done["applied"], done)

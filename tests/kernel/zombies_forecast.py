@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""A real recording of real zombies that are made at a known rate: rate, both onsets and the footprint must follow from it, in JSON and in
+text. The recorder counts the whole host: what others do to it meanwhile is counted here, too, from the kernel's own number.
+usage: zombies_forecast.py ZSCOPE ZOMBIE_MAKER"""
+import datetime, json, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
+
+zscope, maker = sys.argv[1:3]
+BATCH, EVERY_S, LENGTH_S = 100, 5, 140
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def check(ok, what):
+    if not ok:
+        raise AssertionError(what)
+
+
+if os.geteuid() != 0:
+    skip("not root")
+if not os.path.exists("/sys/kernel/btf/vmlinux"):
+    skip("no kernel BTF")
+top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
+v2 = os.path.exists(top + "/cgroup.controllers")
+if v2 and "memory" not in open(top + "/cgroup.subtree_control").read().split():
+    skip("the memory controller is not enabled below " + top)
+name = "zscope-forecast-%08x" % random.getrandbits(32)
+base, shm = f"{top}/{name}", f"/dev/shm/{name}"
+store = tempfile.mkdtemp(prefix="zscope-forecast-")
+holders, recorder = [], None
+
+
+def make(batch):
+    p = subprocess.Popen([maker, base + "/home", "4096"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holders.append(p)
+    p.stdin.write(b"".join(b"tmpfs\0%s\0%s\0" % (f"{base}/z{batch}-{i}".encode(), f"{shm}/z{batch}-{i}".encode()) for i in range(BATCH)))
+    p.stdin.close()
+    check(p.stdout.readline() == b"ready\n", "the maker failed")
+
+
+def dying():
+    """All that the kernel tracks; on v2 the dying ones."""
+    if v2:
+        return int(next(l.split()[1] for l in open(top + "/cgroup.stat") if l.startswith("nr_dying_descendants")))
+    return int(next(l.split()[2] for l in open("/proc/cgroups") if l.startswith("memory\t")))
+
+
+def slope(points):
+    """Median of all slopes, an hour."""
+    return 3600 * statistics.median((b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(points) for b in points[i + 1:])
+
+
+def near(value, want, part, what):
+    check(abs(value - want) <= part * abs(want), f"{what}: {value}, not {want}")
+
+
+def main():
+    global recorder
+    os.mkdir(base)
+    if v2:
+        open(base + "/cgroup.subtree_control", "w").write("+memory")
+    os.mkdir(base + "/home")
+    os.mkdir(shm, 0o700)
+    recorder = subprocess.Popen([zscope, "record", "--store", store], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    host, mine, start = [], [], time.monotonic()
+    for batch in range(LENGTH_S // EVERY_S):
+        time.sleep(max(0, start + batch * EVERY_S - time.monotonic()))
+        make(batch)
+        now = time.monotonic()
+        host.append((now, dying()))
+        mine.append((now, (batch + 1) * BATCH))
+    time.sleep(EVERY_S + 1)
+    recorder.send_signal(signal.SIGTERM)
+    recorder.wait()
+    known, all_of_it = slope(mine), slope(host)
+    near(known, BATCH * 3600 / EVERY_S, 0.2, "the maker did not keep its pace")
+    if all_of_it < known / 2:
+        skip(f"others on this host let zombies go meanwhile: {all_of_it:.0f} an hour instead of {known:.0f}")
+    window = [zscope, "zombies", "--store", store, "--from", "-1h"]
+    answer = json.loads(subprocess.check_output(window + ["--json"]))
+    rate, f = answer["rate_per_hour"], answer["forecast"]
+    near(rate, all_of_it, 0.25, "rate")
+    if abs(all_of_it - known) < 0.1 * known:
+        near(rate, known, 0.3, "rate as the maker knows it")
+    check(f["points"] >= 10 and f["to_ns"] - f["from_ns"] >= 120e9, f)
+    near(f["reaches_ns"] - f["to_ns"], max(0, 70000 - answer["dying"]) / rate * 3600e9, 0.02, "when 70,000 are reached")
+    near(f["reboot_lasts_days"], 70000 / rate / 24, 0.02, "how long a reboot helps")
+    near(f["doubling_hours"], answer["dying"] / rate, 0.02, "doubling")
+    cost = answer["cost"]
+    each = cost["expected_percpu_bytes_per_zombie"] + cost["expected_slab_bytes_per_zombie"]
+    if "measured_percpu_bytes_per_zombie" in cost:
+        check(cost["measured_over_zombies"] >= 500, cost)
+        measured = cost["measured_percpu_bytes_per_zombie"]
+        check(0 < measured < 10 * cost["expected_percpu_bytes_per_zombie"], cost)
+        each = measured + cost["measured_slab_bytes_per_zombie"]
+    near(f["ram_bytes_per_day"], rate * 24 * each, 0.02, "RAM a day")
+    group = next(g for g in answer["churn"]["groups"] if g["parent"] == f"/{name}")
+    near(group["made"], len(mine) * BATCH, 0.05, "made")
+    near(group["every_s"], (answer["churn"]["to_ns"] - answer["churn"]["from_ns"]) / 1e9 / group["made"], 0.02, "every")
+    check(group["creator"]["comm"] == "zombie_maker", group)
+    # live, beside the running kernel: the host's RAM is known, so its onset is, too
+    live = json.loads(subprocess.check_output([zscope, "zombies", "--store", store, "--json"]))
+    near(live["rate_per_hour"], rate, 0.01, "live rate")
+    lf = live["forecast"]
+    total = int(next(l.split()[1] for l in open("/proc/meminfo") if l.startswith("MemTotal:"))) * 1024
+    near(lf["ram_limit_bytes"], total / 10, 0.01, "a tenth of RAM")
+    near(lf["ram_reaches_ns"] - lf["to_ns"], max(0, lf["ram_limit_bytes"] - lf["ram_bytes_now"]) / lf["ram_bytes_per_day"] * 86400e9, 0.02, "RAM onset")
+    text = subprocess.check_output([zscope, "zombies", "--store", store, "--color", "never"], text=True, env=dict(os.environ, TZ="UTC", LC_ALL="C"))
+    day = datetime.datetime.fromtimestamp(lf["reaches_ns"] / 1e9, datetime.timezone.utc).strftime("on %A, %Y-%m-%d %H:%M")
+    check(f"reaches 70,000 zombies, where hosts stalled, {day}" in text or lf["reaches_ns"] <= lf["to_ns"], f"{day}: {text}")
+    check("a reboot fixes it for about" in text and "RAM: " in text and "of this host's" in text, text)
+    print(f"made {known:.0f} an hour; the host's number grew by {all_of_it:.0f}, the recording says {rate:.0f}")
+    print(text[text.index("growth:"):text.index("cost:")].strip())
+
+
+try:
+    main()
+finally:
+    if recorder and recorder.poll() is None:
+        recorder.terminate()
+        recorder.wait()
+    for p in holders:
+        p.kill()
+        p.wait()
+    for d in (shm, store):
+        shutil.rmtree(d, ignore_errors=True)
+    for attempt in range(100):
+        try:
+            for d in [e.path for e in os.scandir(base) if e.is_dir()]:
+                os.rmdir(d)
+            os.rmdir(base)
+            break
+        except FileNotFoundError:
+            break
+        except OSError:
+            time.sleep(0.05)
