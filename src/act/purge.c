@@ -113,6 +113,7 @@ static int take_census(const struct root *root, const struct offer *offer, struc
 		       struct unknowns *unknowns, struct err *err)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	AUTO_UNKNOWNS struct unknowns counting = { 0 }; /* misses what nobody asked it for */
 	struct census_totals totals;
 	struct zombies_options o = {
 		.want = want,
@@ -123,8 +124,8 @@ static int take_census(const struct root *root, const struct offer *offer, struc
 
 	l->plan = (struct purge_plan){ 0 };
 	census_set_want(l->census, want);
-	int r = zombies_read_with(l->census, "", root, offer, &o, files, &s, &totals, unknowns,
-				  err);
+	int r = zombies_read_with(l->census, "", root, offer, &o, files, &s, &totals,
+				  want ? unknowns : &counting, err);
 	if (r < 0)
 		return r;
 	*ret_side = (struct purge_side){
@@ -296,11 +297,47 @@ static int drop_rounds(const struct root *root, const struct offer *offer, struc
 		AUTO_FREE struct pin_holder *who = calloc(files.list.len + 1, sizeof(*who));
 		if (!who)
 			return err_set(err, -ENOMEM, "out of memory");
-		e = pin_holders_read(root, &files, NULL, who, err);
+		e = pin_holders_read(root, &files, who, err);
 		if (e == 0)
 			e = purge_drop_ranges(root, &files, who, l->options, &r->dropped_bytes);
 	}
 	return e;
+}
+
+/* What a process has mapped may be in use, and then its pages stay. */
+static int find_mapped(const struct root *root, const struct zombie_files *files,
+		       struct purge_result *r, struct err *err)
+{
+	AUTO_FREE struct pin_holder *who = calloc(files->list.len + 1, sizeof(*who));
+
+	if (!who)
+		return err_set(err, -ENOMEM, "out of memory");
+	int e = pin_holders_read_mapped(root, files, who, err);
+	for (size_t i = 0; e == 0 && i < files->list.len; i++) {
+		const struct zombie_file *f = &files->list.items[i];
+		struct purge_holder h = {
+			.kind = PIN_FILE, .pid = who[i].pid, .zombies = f->zombies, .file = f->path
+		};
+		if (!h.pid || r->mapped.len >= PURGE_MOST_HOLDERS)
+			continue;
+		text_copy(h.comm, sizeof(h.comm), who[i].comm);
+		if (!vec_push(&r->mapped, h))
+			e = err_set(err, -ENOMEM, "out of memory");
+	}
+	vec_sort(&r->mapped, most_zombies_first);
+	return e;
+}
+
+/* Why those are left that looked as if they could go. */
+static int find_left(const struct root *root, const struct offer *offer, struct look *l,
+		     struct purge_result *r, struct unknowns *unknowns, struct err *err)
+{
+	struct purge_side side;
+
+	if (!r->after.dying)
+		return 0;
+	int e = take_census(root, offer, l, CENSUS_WANT_PINS, &r->left, &side, unknowns, err);
+	return e < 0 ? e : find_mapped(root, &r->left, r, err);
 }
 
 static int apply(const struct root *root, const struct offer *offer, struct look *l,
@@ -330,7 +367,7 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 	AUTO_FREE struct pin_holder *holders = calloc(ret->files.list.len + 1, sizeof(*holders));
 	if (!holders)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = pin_holders_read(root, &ret->files, NULL, holders, err);
+	r = pin_holders_read(root, &ret->files, holders, err);
 	if (r < 0)
 		return r;
 	name_holders(holders, ret);
@@ -345,6 +382,9 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 		r = apply(root, offer, &l, ret, holders, unknowns, err);
 		ret->applied = r == 0;
 	}
+	if (r == 0 && options->method == PURGE_FILES)
+		r = options->apply ? find_left(root, offer, &l, ret, unknowns, err)
+				   : find_mapped(root, &ret->files, ret, err);
 	ret->cpu_ns = clock_cpu_ns() - cpu;
 	ret->wall_ns = clock_mono_ns() - wall;
 	return r;
@@ -376,5 +416,7 @@ void purge_result_free(struct purge_result *r)
 {
 	vec_free(&r->holders);
 	vec_free(&r->unreachable);
+	vec_free(&r->mapped);
 	zombie_files_free(&r->files);
+	zombie_files_free(&r->left);
 }

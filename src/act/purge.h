@@ -69,13 +69,17 @@ struct purge_result {
 	struct purge_plan plan;
 	VEC(struct purge_holder) holders;          /* of what is stuck, most zombies first */
 	VEC(struct purge_unreachable) unreachable; /* files of the first look */
-	struct purge_side before, after;           /* after = before in a dry run */
+	/* Files that processes have mapped: pages in use stay. In a dry run of all files, else of
+	 * those that still hold zombies. */
+	VEC(struct purge_holder) mapped;
+	struct purge_side before, after; /* after = before in a dry run */
 	bool applied;
 	unsigned rounds;
 	uint64_t dropped_bytes;
 	uint64_t cpu_ns; /* of this process */
 	uint64_t wall_ns;
 	struct zombie_files files; /* of the first look */
+	struct zombie_files left;  /* of the last; empty in a dry run */
 };
 
 int purge_run(const struct root *root, const struct offer *offer,

@@ -105,7 +105,8 @@ int purge_drop_ranges(const struct root *root, struct zombie_files *files,
 			if (fd >= 0)
 				drop(fd, &run, page, ret_bytes);
 		}
-		if (options->progress && opened++ % PURGE_PROGRESS_EVERY == 0)
+		if (options->progress &&
+		    (++opened % PURGE_PROGRESS_EVERY == 0 || i == files->ranges.len))
 			options->progress(options->arg, "dropping pages",
 					  (double)i / (double)files->ranges.len);
 	}

@@ -90,7 +90,8 @@ static void printing_free(struct printing *p)
 static void print_unknown(const struct unknowns *unknowns)
 {
 	vec_foreach (&unknowns->list, u)
-		fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
+		if (strcmp(u->what, "shmem_bytes") != 0) /* only JSON has this sum */
+			fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
 }
 
 struct watching {

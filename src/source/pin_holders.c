@@ -18,6 +18,7 @@ struct looking {
 	const struct root *root;
 	const struct zombie_files *files;
 	const bool *wanted;
+	bool mapped_only;
 	struct pin_holder *holders;
 	int pid;
 	int proc_fd;
@@ -113,24 +114,41 @@ static int look_at_process(void *arg, const char *name, unsigned char type)
 	if (text_u64(name, &pid) < 0 || pid > INT32_MAX)
 		return 0;
 	l->pid = (int)pid;
-	look_at_fds(l);
+	if (!l->mapped_only)
+		look_at_fds(l);
 	look_at_maps(l);
 	return 0;
 }
 
-int pin_holders_read(const struct root *root, const struct zombie_files *files, const bool *also,
-		     struct pin_holder *holders, struct err *err)
+static int look(const struct root *root, const struct zombie_files *files, bool mapped_only,
+		struct pin_holder *holders, struct err *err)
 {
 	size_t n = files->list.len, wanted_n = 0;
 	AUTO_FREE bool *wanted = calloc(n + 1, sizeof(*wanted));
-	struct looking l = { .root = root, .files = files, .wanted = wanted, .holders = holders };
+	struct looking l = { .root = root,
+			     .files = files,
+			     .wanted = wanted,
+			     .mapped_only = mapped_only,
+			     .holders = holders };
 
 	if (!wanted)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		const struct zombie_file *f = &files->list.items[i];
-		wanted[i] = f->deleted || f->kind == PIN_TMPFS || (also && also[i]);
+		wanted[i] = mapped_only ? f->kind == PIN_FILE : f->deleted || f->kind == PIN_TMPFS;
 		wanted_n += wanted[i];
 	}
 	return wanted_n ? root_list(root, "proc", look_at_process, &l, err) : 0;
+}
+
+int pin_holders_read(const struct root *root, const struct zombie_files *files,
+		     struct pin_holder *holders, struct err *err)
+{
+	return look(root, files, false, holders, err);
+}
+
+int pin_holders_read_mapped(const struct root *root, const struct zombie_files *files,
+			    struct pin_holder *holders, struct err *err)
+{
+	return look(root, files, true, holders, err);
 }

@@ -92,6 +92,21 @@ static void stuck_json(struct json *j, const struct purge_result *r)
 	json_end_array(j);
 }
 
+static void mapped_json(struct json *j, const struct purge_result *r)
+{
+	json_array(j, "mapped");
+	vec_foreach (&r->mapped, h) {
+		json_object(j, NULL);
+		if (h->file)
+			json_str(j, "file", h->file);
+		json_i64(j, "pid", h->pid);
+		json_str(j, "comm", h->comm);
+		json_u64(j, "zombies", h->zombies);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 void view_purge_json(struct json *j, const struct purge_options *o, const struct purge_result *r)
 {
 	json_bool(j, "applied", r->applied);
@@ -108,6 +123,7 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_end_object(j);
 	stuck_json(j, r);
 	unreachable_json(j, r);
+	mapped_json(j, r);
 	side_json(j, "before", &r->before);
 	if (!r->applied)
 		return;
@@ -133,7 +149,7 @@ static void holder_text(FILE *out, const struct purge_holder *h)
 	if (h->file)
 		esc_tty(&text, h->file, strlen(h->file));
 	if (h->pid) {
-		buf_addf(&text, "%spid %d ", h->file ? ", open in " : "", h->pid);
+		buf_addf(&text, "%spid %d ", h->file ? ", held by " : "", h->pid);
 		esc_tty(&text, h->comm, strlen(h->comm));
 	}
 	fprintf(out, "    %s: %s %s\n", text.len ? text.data : "a file without a name",
@@ -160,6 +176,23 @@ static void stuck_text(FILE *out, const struct purge_result *r)
 	}
 }
 
+static void mapped_text(FILE *out, const struct purge_result *r)
+{
+	unsigned shown = 0;
+
+	if (!r->mapped.len)
+		return;
+	fprintf(out,
+		"  %s: pages of files that processes have mapped and use; end the process, or "
+		"let it unmap the file\n",
+		r->applied ? "left" : "may stay");
+	vec_foreach (&r->mapped, h)
+		if (shown++ < VIEW_HOLDERS)
+			holder_text(out, h);
+	if (r->mapped.len > VIEW_HOLDERS)
+		fprintf(out, "    ... and %zu more (--json)\n", r->mapped.len - VIEW_HOLDERS);
+}
+
 void view_purge_text(FILE *out, const struct terminal *term, const struct purge_options *o,
 		     const struct purge_result *r)
 {
@@ -172,6 +205,7 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 	stuck_text(out, r);
 	unreachable_text(out, r);
 	if (!r->applied) {
+		mapped_text(out, r);
 		fprintf(out, "dry run: nothing was changed; --apply does it\n");
 		return;
 	}
@@ -187,4 +221,5 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 		numbers_count(a, r->before.dying), numbers_count(b, r->after.dying),
 		numbers_bytes(c, r->before.live_cache_bytes));
 	fprintf(out, "%s after\n", numbers_bytes(c, r->after.live_cache_bytes));
+	mapped_text(out, r);
 }

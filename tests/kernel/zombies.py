@@ -226,8 +226,12 @@ def purge():
     check([(h["pid"], h["comm"], h["zombies"]) for h in stuck["process"]] == [(holder.pid, "zombie_maker", 20)], stuck["process"])
     text = run("purge", "--below", below).decode()
     check(f"pid {holder.pid} zombie_maker: 20 zombies" in text and "dry run: nothing was changed" in text, text)
+    mapped = {f for k, c, f, o in made if k == "mmap"}
+    check({h["file"] for h in dry["mapped"]} == mapped, f"mapped: {dry['mapped'][:3]}")
+    check(all(h["pid"] == holder.pid and h["comm"] == "zombie_maker" for h in dry["mapped"]), dry["mapped"][:3])
     before = resident(disk + "/cached")
     done = json.loads(run("purge", "--json", "--below", below, "--apply"))
+    check({h["file"] for h in done["mapped"]} == mapped, f"left: {done['mapped'][:3]}")
     check(done["applied"], done)
     after = resident(disk + "/cached")
     check(before == after == 64 << 20, f"the neighbour's cache: {before} before, {after} after")
