@@ -164,8 +164,20 @@ static int find_unreachable(const struct pin_holder *holders, struct purge_resul
 	return 0;
 }
 
+/* A memfd has a name only where a process has it open: "/memfd:NAME (deleted)". */
+static const char *name_of(const struct root *root, const struct zombie_file *f,
+			   const struct pin_holder *holder, struct arena *strings)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (f->path || !holder->pid || root_readlink(root, holder->link, &text, NULL) < 0)
+		return f->path;
+	return arena_strndup(strings, buf_str(&text), text.len);
+}
+
 /* Tmpfs and deleted files are named by who holds them. */
-static void name_holders(const struct pin_holder *holders, struct purge_result *r)
+static void name_holders(const struct root *root, const struct pin_holder *holders,
+			 struct purge_result *r)
 {
 	for (size_t i = 0; i < r->files.list.len; i++) {
 		const struct zombie_file *f = &r->files.list.items[i];
@@ -177,7 +189,8 @@ static void name_holders(const struct pin_holder *holders, struct purge_result *
 		struct purge_holder h = { .kind = PIN_TMPFS,
 					  .pid = holders[i].pid,
 					  .zombies = f->zombies,
-					  .file = f->path };
+					  .file = name_of(root, f, &holders[i],
+							  &r->files.strings) };
 		if (h.pid)
 			text_copy(h.comm, sizeof(h.comm), holders[i].comm);
 		if (r->holders.len < PURGE_MOST_HOLDERS)
@@ -370,7 +383,7 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 	r = pin_holders_read(root, &ret->files, holders, err);
 	if (r < 0)
 		return r;
-	name_holders(holders, ret);
+	name_holders(root, holders, ret);
 	name_parents(root, ret);
 	r = options->method == PURGE_FILES ? find_unreachable(holders, ret, err) : 0;
 	if (r < 0)

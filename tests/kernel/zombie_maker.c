@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,21 @@ static void hold_socket(const char *cgroup)
 		die("socket", cgroup);
 }
 
+/* Memory of ours that stays charged to the cgroup when we leave it. */
+static void hold_memory(const char *kind, const char *cgroup)
+{
+	bool memfd = strcmp(kind, "memfd") == 0;
+	int fd = memfd ? memfd_create("zscope-test", MFD_CLOEXEC) : -1;
+
+	enter(cgroup);
+	if (memfd)
+		fill(fd);
+	else if (mmap(NULL, file_bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
+		die("mmap", kind);
+	enter(home);
+}
+
 static void make(const char *kind, const char *cgroup, const char *file)
 {
 	int fd = -1;
@@ -115,15 +131,18 @@ static void make(const char *kind, const char *cgroup, const char *file)
 		hold_namespace(cgroup);
 	} else if (strcmp(kind, "socket") == 0) {
 		hold_socket(cgroup);
+	} else if (strcmp(kind, "memfd") == 0 || strcmp(kind, "anon") == 0) {
+		hold_memory(kind, cgroup);
 	} else {
 		fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 || (strcmp(kind, "deleted") == 0 && unlink(file) < 0))
 			die("open", file);
 		enter(cgroup);
 		fill(fd);
-		if (strcmp(kind, "mmap") == 0 &&
-		    mmap(NULL, file_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) ==
-			    MAP_FAILED)
+		bool lock = strcmp(kind, "mlocked") == 0;
+		if ((lock || strcmp(kind, "mmap") == 0) &&
+		    mmap(NULL, file_bytes, PROT_READ,
+			 MAP_SHARED | MAP_POPULATE | (lock ? MAP_LOCKED : 0), fd, 0) == MAP_FAILED)
 			die("mmap", file);
 		enter(home);
 		if (strcmp(kind, "deleted") != 0)

@@ -7,6 +7,7 @@ import json, os, random, shutil, signal, subprocess, sys, time
 zscope, maker = sys.argv[1:3]
 SIZE = 8192
 BARE = ("process", "namespace", "socket")  # held without a page
+OWN = ("memfd", "anon")  # memory of a process, no file that has a name
 
 
 def skip(why):
@@ -78,7 +79,7 @@ def plan():
         nonlocal n
         n += 1
         where = {"tmpfs": shm, "overlay": disk + "/merged"}.get(kind, disk)
-        file = None if kind in BARE else f"{where}/f{n}"
+        file = None if kind in BARE + OWN else f"{where}/f{n}"
         made.append((kind, cgroup, file, owner))
 
     for i in range(300):
@@ -96,6 +97,10 @@ def plan():
         add("process", f"/p{i}", "cgroup")
     for i in range(20):
         add("namespace", f"/n{i}", "cgroup")
+    for i in range(10):
+        add("memfd", f"/e{i}", "cgroup")
+        add("anon", f"/a{i}", "cgroup")
+        add("mlocked", f"/l{i}", "cgroup")
     # v1 charges sockets where TCP memory is limited
     if v2 or os.path.exists(base + "/memory.kmem.tcp.limit_in_bytes"):
         for i in range(10):
@@ -138,6 +143,11 @@ def check_pins(env=None):
                 check(any(p["kind"] == kind and p["pid"] == holder.pid and p["port"] > 0 for p in pins), f"{path}: {pins}")
             if kind == "process":
                 check(any(p.get("parent_pid") == holder.pid for p in pins), f"{path}: whose child: {pins}")
+            continue
+        if kind in OWN + ("mlocked",):
+            hits = [p for p in pins if p["kind"] == {"memfd": "tmpfs"}.get(kind, kind)]
+            check(len(hits) == 1 and hits[0]["bytes"] == SIZE, f"{path}: {kind}: {z}")
+            check(kind != "memfd" or (hits[0]["deleted"] and hits[0]["inode"]), f"{path}: {hits}")
             continue
         real = file.replace("/merged/", "/upper/")
         hits = [p for p in pins if p.get("file") == real]
@@ -214,6 +224,26 @@ def churn_while_counting():
     check(group[0]["creator"]["comm"].startswith("python"), group)
 
 
+def watch_without_bpf():
+    """inotify tells names, not who, nor when the kernel let go."""
+    watched = subprocess.Popen([zscope, "zombies", "--watch", "4s", "--json"], stdout=subprocess.PIPE, env=dict(os.environ, ZSCOPE_CENSUS="off"))
+    for attempt in range(400):
+        if any("inotify" in os.readlink(e.path) for e in os.scandir(f"/proc/{watched.pid}/fd")):
+            break
+        time.sleep(0.01)
+    time.sleep(1)  # its watches
+    for i in range(50):
+        os.mkdir(f"{base}/churn/i{i}")
+        os.rmdir(f"{base}/churn/i{i}")
+    answer = json.loads(watched.communicate()[0])
+    churn = answer["churn"]
+    group = [g for g in churn["groups"] if g["parent"] == below + "/churn"]
+    check(not churn["creators_known"] and len(group) == 1, churn)
+    check(group[0]["made"] == 50 and group[0]["removed"] == 50, group)
+    check("creator" not in group[0] and "released" not in group[0], group)
+    check(any("names come from inotify" in u["why"] for u in answer["unknown"]), answer["unknown"])
+
+
 def purge():
     can = sum(k in ("file", "deleted", "overlay") for k, c, f, o in made)
     dry = json.loads(run("purge", "--json", "--below", below))
@@ -222,7 +252,10 @@ def purge():
     check({x["kind"] for x in dry["not_freeable"]} >= {"tmpfs", "process", "namespace"}, dry["not_freeable"])
     stuck = {x["kind"]: x["holders"] for x in dry["not_freeable"]}
     tmpfs = {f for k, c, f, o in made if k == "tmpfs"}
-    check({h.get("file") for h in stuck["tmpfs"]} == tmpfs, f"{len(stuck['tmpfs'])} tmpfs files are named")
+    check({h.get("file") for h in stuck["tmpfs"] if not h.get("pid")} == tmpfs, f"{len(stuck['tmpfs'])} tmpfs files are named")
+    memfds = [h for h in stuck["tmpfs"] if h.get("pid") == holder.pid and "memfd:zscope-test" in h.get("file", "")]
+    check(len(memfds) == 10, f"name and holder of each memfd: {[h for h in stuck['tmpfs'] if h.get('pid')]}")
+    check({"anon", "mlocked"} <= set(stuck), set(stuck))
     check([(h["pid"], h["comm"], h["zombies"]) for h in stuck["process"]] == [(holder.pid, "zombie_maker", 20)], stuck["process"])
     text = run("purge", "--below", below).decode()
     check(f"pid {holder.pid} zombie_maker: 20 zombies" in text and "dry run: nothing was changed" in text, text)
@@ -374,6 +407,7 @@ try:
     check_split()
     ladder()
     churn_while_counting()
+    watch_without_bpf()
     reclaim()
     out_of_reach()
     purge()
