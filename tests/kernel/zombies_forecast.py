@@ -76,12 +76,13 @@ def main():
     recorder.wait()
     known, all_of_it = slope(mine), slope(host)
     near(known, BATCH * 3600 / EVERY_S, 0.2, "the maker did not keep its pace")
-    if all_of_it < known / 2:
+    if all_of_it < known / 10:
         skip(f"others on this host let zombies go meanwhile: {all_of_it:.0f} an hour instead of {known:.0f}")
     window = [zscope, "zombies", "--store", store, "--from", "-1h"]
     answer = json.loads(subprocess.check_output(window + ["--json"]))
     rate, f = answer["rate_per_hour"], answer["forecast"]
-    near(rate, all_of_it, 0.25, "rate")
+    # seen at other moments than ours: what others make or let go at once comes into the two at different times
+    check(abs(rate - all_of_it) <= 0.25 * max(known, all_of_it), f"rate: {rate}, not {all_of_it}")
     if abs(all_of_it - known) < 0.1 * known:
         near(rate, known, 0.3, "rate as the maker knows it")
     check(f["points"] >= 10 and f["to_ns"] - f["from_ns"] >= 120e9, f)
