@@ -157,6 +157,8 @@ static void read_growth(const char *dir, uint64_t now_ns, struct around *a)
 	a->reclaim = history.reclaim; /* a watch replaces it by what it sees itself */
 	a->reclaim_known = history.have_reclaim;
 	history.reclaim = (struct reclaim_summary){ 0 };
+	a->past = history.churn;
+	history.churn = (struct churn_summary){ 0 };
 }
 
 /* When each was made, as far as the recording of this boot goes back. */
@@ -259,6 +261,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 		.totals = &totals,
 		.files = o->pins && summary.method == CENSUS_BY_BPF ? &files : NULL,
 		.most_files = p.json ? ZOMBIES_FILES_JSON : ZOMBIES_FILES,
+		.churn = around.churn_known ? &around.churn : &around.past,
 	};
 	if (!p.json) {
 		if (o->list && summary.dying)

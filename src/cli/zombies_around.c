@@ -80,6 +80,7 @@ void zombies_around_text(struct invocation *in, const struct around *a,
 void zombies_around_free(struct around *a)
 {
 	churn_summary_free(&a->churn);
+	churn_summary_free(&a->past);
 	reclaim_summary_free(&a->reclaim);
 	cgroup_lives_free(&a->lives);
 }
@@ -100,7 +101,8 @@ static int recorded_print(struct invocation *in, const struct census_history *h,
 			  const struct around *a, const struct envelope *envelope,
 			  const struct unknowns *unknowns)
 {
-	struct view_zombies view = { .summary = &h->last };
+	struct view_zombies view = { .summary = &h->last,
+				     .churn = a->churn_known ? &a->churn : NULL };
 	AUTO_BUF struct buf out = { 0 };
 	struct json j;
 

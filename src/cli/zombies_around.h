@@ -11,6 +11,7 @@
 struct around {
 	struct churn_summary churn;
 	bool churn_known;
+	struct churn_summary past; /* churn of the last recorded day, beside a live census */
 	struct reclaim_summary reclaim;
 	bool reclaim_known; /* it was watched; there may have been none */
 	struct cgroup_lives lives;

@@ -33,31 +33,6 @@ static int take_reclaim(const struct frame *frame, struct census_history *ret, s
 							: err_set(err, -ENOMEM, "out of memory");
 }
 
-int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
-			struct census_history *ret, struct err *err)
-{
-	struct store_reader *reader;
-	struct frame frame;
-
-	int r = store_reader_open(store_dir, &reader, err);
-	if (r < 0)
-		return r;
-	r = store_reader_seek(reader, to_ns > span_ns ? to_ns - span_ns : 0, to_ns,
-			      FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_RECLAIM), err);
-	while (r == 0) {
-		int got = store_reader_next(reader, &frame, err);
-		if (got <= 0) {
-			r = got;
-			break;
-		}
-		r = frame.kind == FRAME_RECLAIM ? take_reclaim(&frame, ret, err)
-						: take(&frame, ret, err);
-	}
-	reclaim_summary_sort(&ret->reclaim);
-	store_reader_close(reader);
-	return r;
-}
-
 static int take_whole(const struct frame *frame, struct census_history *ret, struct err *err)
 {
 	AUTO_CHURN_SUMMARY struct churn_summary churn = { 0 };
@@ -84,6 +59,32 @@ static int take_whole(const struct frame *frame, struct census_history *ret, str
 	default:
 		return 0;
 	}
+}
+
+int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
+			struct census_history *ret, struct err *err)
+{
+	struct store_reader *reader;
+	struct frame frame;
+
+	int r = store_reader_open(store_dir, &reader, err);
+	if (r < 0)
+		return r;
+	r = store_reader_seek(
+		reader, to_ns > span_ns ? to_ns - span_ns : 0, to_ns,
+		FRAME_BIT(FRAME_CENSUS) | FRAME_BIT(FRAME_CHURN) | FRAME_BIT(FRAME_RECLAIM), err);
+	while (r == 0) {
+		int got = store_reader_next(reader, &frame, err);
+		if (got <= 0) {
+			r = got;
+			break;
+		}
+		r = take_whole(&frame, ret, err);
+	}
+	churn_summary_sort(&ret->churn);
+	reclaim_summary_sort(&ret->reclaim);
+	store_reader_close(reader);
+	return r;
 }
 
 int census_history_window(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,

@@ -20,15 +20,14 @@ struct census_history {
 	VEC(struct census_history_point) list; /* in time order */
 	struct reclaim_summary reclaim;
 	bool have_reclaim; /* it was measured; there may have been none */
-	/* only of census_history_window: the last census, all churn, the lines of the META frame */
-	struct census_summary last;
-	bool have_last;
 	struct churn_summary churn;
 	bool have_churn;
-	struct buf meta;
+	struct census_summary last;
+	bool have_last;
+	struct buf meta; /* lines of the META frame, only of census_history_window */
 };
 
-/* Of the last `span_ns` before `to_ns`: the list and reclaim only. */
+/* Of the last `span_ns` before `to_ns`. */
 int census_history_read(const char *store_dir, uint64_t to_ns, uint64_t span_ns,
 			struct census_history *ret, struct err *err);
 /* All of [from, to). */

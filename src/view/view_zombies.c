@@ -6,8 +6,22 @@
 
 #include "auto.h"
 
-static void groups_json(struct json *j, const struct census_summary *s)
+double view_zombies_every(const struct view_zombies *v, const char *owner)
 {
+	const struct churn_summary *c = v->churn;
+
+	if (!c || c->to_ns <= c->from_ns)
+		return 0;
+	vec_foreach (&c->groups, g)
+		if (g->made > 1 && strcmp(g->owner, owner) == 0)
+			return (double)(c->to_ns - c->from_ns) / 1e9 / (double)g->made;
+	return 0;
+}
+
+static void groups_json(struct json *j, const struct view_zombies *v)
+{
+	const struct census_summary *s = v->summary;
+
 	json_array(j, "groups");
 	vec_foreach (&s->groups, g) {
 		json_object(j, NULL);
@@ -19,6 +33,9 @@ static void groups_json(struct json *j, const struct census_summary *s)
 		json_u64(j, "count", g->count);
 		json_u64(j, "bytes", g->bytes);
 		json_f64(j, "share", s->dying ? (double)g->count / (double)s->dying : 0, 4);
+		double every = view_zombies_every(v, g->owner);
+		if (every > 0)
+			json_f64(j, "created_every_s", every, 3);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -90,7 +107,7 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 	if (s->have & CENSUS_BYTES)
 		bytes_json(j, s);
 	if (s->have & CENSUS_GROUPS)
-		groups_json(j, s);
+		groups_json(j, v);
 	if (s->have & CENSUS_PINNED)
 		pins_json(j, s);
 	if (v->files)

@@ -5,6 +5,7 @@
 
 #include "census.h"
 #include "census_summary.h"
+#include "churn_summary.h"
 #include "json.h"
 #include "offer.h"
 #include "terminal.h"
@@ -16,7 +17,12 @@ struct view_zombies {
 	const struct census_totals *totals; /* NULL = from a recording */
 	const struct zombie_files *files;   /* NULL = pins were not asked for */
 	size_t most_files;
+	const struct churn_summary
+		*churn; /* how often each owner makes cgroups; NULL = not known */
 };
+
+/* Seconds from one cgroup of the owner to the next; 0 = not known. */
+double view_zombies_every(const struct view_zombies *v, const char *owner);
 
 /* Members cgroup, tracked ... groups, files; the caller opens and closes the object and adds
  * unknown. */

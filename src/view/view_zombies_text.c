@@ -37,22 +37,42 @@ static void head_text(FILE *out, const struct terminal *term, const struct censu
 	fputc('\n', out);
 }
 
-static void groups_text(FILE *out, const struct terminal *term, const struct census_summary *s)
+/* Nobody watched, or none of these came meanwhile: a column of question marks tells nothing. */
+static bool knows_every(const struct view_zombies *v)
 {
-	static const char *const heads[] = { "COUNT", "SHARE", "BYTES", "KIND", "OWNER" };
-	char a[NUMBERS_MAX];
+	for (size_t i = 0; i < v->summary->groups.len && i < VIEW_GROUPS; i++)
+		if (view_zombies_every(v, v->summary->groups.items[i].owner) > 0)
+			return true;
+	return false;
+}
+
+static void groups_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
+{
+	static const char *const plain[] = { "COUNT", "SHARE", "BYTES", "KIND", "OWNER" };
+	static const char *const watched[] = { "COUNT", "SHARE",      "BYTES",
+					       "KIND",  "MADE EVERY", "OWNER" };
+	bool show_every = knows_every(v);
+	const struct census_summary *s = v->summary;
+	char a[NUMBERS_MAX], span[TIMEFMT_MAX];
 	AUTO_TABLE struct table t = { 0 };
 
 	if (!s->groups.len)
 		return;
 	fputc('\n', out);
-	table_init(&t, heads, "rrrll", ARRAY_LEN(heads));
+	if (show_every)
+		table_init(&t, watched, "rrrlrl", ARRAY_LEN(watched));
+	else
+		table_init(&t, plain, "rrrll", ARRAY_LEN(plain));
 	for (size_t i = 0; i < s->groups.len && i < VIEW_GROUPS; i++) {
 		const struct census_group *g = &s->groups.items[i];
+		double every = view_zombies_every(v, g->owner);
 		table_cell(&t, TERM_BOLD, "%s", numbers_count(a, g->count));
 		table_cell(&t, TERM_PLAIN, "%.1f %%", 100.0 * (double)g->count / (double)s->dying);
 		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, g->bytes));
 		table_cell(&t, TERM_PLAIN, "%s", owner_kind_name(g->kind));
+		if (show_every)
+			table_cell(&t, TERM_PLAIN, "%s",
+				   every > 0 ? timefmt_span(span, (uint64_t)(every * 1e9)) : "-");
 		table_cell_bytes(&t, TERM_PLAIN, g->owner, strlen(g->owner));
 	}
 	table_print(&t, out, term);
@@ -122,7 +142,7 @@ static void files_text(FILE *out, const struct terminal *term, const struct view
 void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
 {
 	head_text(out, term, v->summary);
-	groups_text(out, term, v->summary);
+	groups_text(out, term, v);
 	if (v->summary->have & CENSUS_PINNED && v->summary->dying)
 		pins_text(out, term, v);
 	if (v->files)

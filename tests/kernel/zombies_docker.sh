@@ -30,7 +30,7 @@ jq -e "$mine | all(.kind == \"docker\" and (.path | endswith(\"/$id\")) and (.ow
 n=$(jq "$mine | map(select(any(.pins[]?; .kind == \"file\" and ((.file // \"\") | startswith(\"$dir/data/\"))))) | length" "$dir/out")
 [ "$n" -ge 3 ] || fail "only $n are pinned by the files of the container"
 parent=$(jq -r "$mine[0].path | rtrimstr(\"/$id\")" "$dir/out")
-jq -e --arg p "$parent" '.groups[] | select(.kind == "docker" and .owner == "docker containers under \($p)" and .count >= 3)' "$dir/out" >/dev/null || fail "group"
+jq -e --arg p "$parent" '.groups[] | select(.kind == "docker" and .owner == "docker containers under \($p)" and .count >= 3 and .created_every_s > 0)' "$dir/out" >/dev/null || fail "group"
 jq -e --arg p "$parent" '.churn.groups[] | select(.owner == "docker containers under \($p)" and .made >= 2 and .removed >= 2 and .every_s > 0)
 	| .creator | .pid > 0 and (.comm | length) > 0' "$dir/out" >/dev/null || fail "churn"
 # what died in the watch has its dates and who made it
