@@ -1,18 +1,16 @@
 #include <errno.h>
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 #include "auto.h"
-#include "buf.h"
 #include "commands.h"
 #include "cure.h"
 #include "disable_unit.h"
-#include "esc.h"
-#include "numbers.h"
 #include "plan_file.h"
 #include "text.h"
 #include "timefmt.h"
 #include "unit_guard.h"
+#include "view_fix.h"
 
 static const uint64_t fix_drain_ns = 90 * NS_PER_S; /* systemd's own default for a stop */
 
@@ -46,24 +44,9 @@ static enum disable_how fix_how(const char *text)
 
 static void fix_tell(void *arg, const char *what)
 {
-	AUTO_BUF struct buf safe = { 0 };
+	struct view_fix *view = arg;
 
-	(void)arg;
-	esc_tty(&safe, what, strlen(what));
-	printf("   done: %s\n", buf_str(&safe));
-	fflush(stdout);
-}
-
-static int fix_list(const struct plan_file *plan)
-{
-	puts("the plan of the last 'zscope why':");
-	vec_foreach (&plan->steps, s) {
-		AUTO_BUF struct buf safe = { 0 };
-		esc_tty(&safe, s->target, strlen(s->target));
-		printf("   %u  %s %s\n", s->id, plan_action_name(s->action), buf_str(&safe));
-	}
-	puts("'zscope fix ID' says what a step would do, 'zscope fix ID --apply' does it.");
-	return STATUS_OK;
+	view_fix_line(view, view->json ? "%s" : "done: %s", what);
 }
 
 static int fix_refuse_protected(const struct fix_options *o, const char *unit, struct err *err)
@@ -78,61 +61,42 @@ static int fix_refuse_protected(const struct fix_options *o, const char *unit, s
 		unit, unit);
 }
 
-static void fix_say_disable(const struct planned *step, enum disable_how how)
+static void fix_say_disable(struct view_fix *view, const struct planned *step, enum disable_how how,
+			    bool purge)
 {
-	printf("would, for %s:\n", step->target);
+	const char *unit = step->target;
+
+	view_fix_step(view, step, false);
 	if (how == DISABLE_DROPIN)
-		printf("   write /etc/systemd/system/%s.d/00-zombiescope.conf with Restart=no\n",
-		       step->target);
+		view_fix_line(view,
+			      "write /etc/systemd/system/%s.d/00-zombiescope.conf with Restart=no",
+			      unit);
 	else
-		printf("   mask it: /etc/systemd/system/%s -> /dev/null\n", step->target);
+		view_fix_line(view, "mask it: /etc/systemd/system/%s -> /dev/null", unit);
 	if (how == DISABLE_PRESET)
-		printf("   write /etc/systemd/system-preset/00-zombiescope-%s.preset: disable %s\n",
-		       step->target, step->target);
-	printf("   stop it and wait until its cgroup is empty\n"
-	       "   note each step first, so that 'zscope undo' takes it back\n");
+		view_fix_line(
+			view,
+			"write /etc/systemd/system-preset/00-zombiescope-%s.preset: disable %s",
+			unit, unit);
+	view_fix_line(view, "stop it and wait until its cgroup is empty");
+	view_fix_line(view, "note each step first, so that 'zscope undo' takes it back");
+	if (purge)
+		view_fix_line(view, "then purge the zombies that it left: drop the cache that "
+				    "holds them");
 }
 
-/* What stays, by what keeps it. A reboot is named only where nothing else helps. */
-static void fix_say_left(const struct cure_purge *c)
-{
-	char n[NUMBERS_MAX];
-
-	if (!c->after)
-		return;
-	printf("%s zombies are left:\n", numbers_count(n, c->after));
-	for (unsigned kind = 0; kind < PIN_KIND_END; kind++)
-		if (c->left.stuck[kind])
-			printf("   %s held by %s; %s%s\n", numbers_count(n, c->left.stuck[kind]),
-			       pin_kind_name(kind), pin_kind_cure(kind),
-			       kind == PIN_REFERENCE ? "; where 'zscope zombies --pins' names "
-						       "none, only a reboot "
-						       "frees them"
-						     : "");
-	if (c->left.freeable)
-		printf("   %s whose cache is in use or still being written; 'zscope purge --apply' "
-		       "later frees them\n",
-		       numbers_count(n, c->left.freeable));
-}
-
-static int fix_purge(const struct fix_options *o, const struct root *root, struct err *err)
+static int fix_purge(const struct fix_options *o, const struct root *root, struct view_fix *view,
+		     struct err *err)
 {
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	struct cure_purge c = { .below = o->below };
-	char a[NUMBERS_MAX], b[NUMBERS_MAX], bytes[NUMBERS_MAX], span[TIMEFMT_MAX];
 	struct offer offer;
 
 	offer_read(root, &offer);
 	int r = cure_purge(root, &offer, &c, &unknowns, err);
-	if (r < 0)
-		return r;
-	printf("   done: purged: %s zombies before, %s after, %s released in %s\n",
-	       numbers_count(a, c.before), numbers_count(b, c.after),
-	       numbers_bytes(bytes,
-			     c.bytes_before > c.bytes_after ? c.bytes_before - c.bytes_after : 0),
-	       timefmt_span(span, c.wall_ns));
-	fix_say_left(&c);
-	return 0;
+	if (r == 0)
+		view_fix_purged(view, &c);
+	return r;
 }
 
 static bool fix_plan_purges(const struct plan_file *plan)
@@ -143,10 +107,10 @@ static bool fix_plan_purges(const struct plan_file *plan)
 	return false;
 }
 
-static int fix_disable(struct invocation *in, const struct planned *step, bool purge,
-		       const struct root *root, struct manager *m, struct err *err)
+static int fix_disable(const struct fix_options *o, const struct planned *step, bool purge,
+		       const struct root *root, struct manager *m, struct view_fix *view,
+		       struct err *err)
 {
-	const struct fix_options *o = in->options;
 	AUTO_UNDO struct undo u = { .file_fd = -1, .lock_fd = -1, .dir_fd = -1 };
 
 	int r = undo_open(o->state ? o->state : STATE_DEFAULT, &u, err);
@@ -154,8 +118,8 @@ static int fix_disable(struct invocation *in, const struct planned *step, bool p
 		r = undo_begin(&u, err);
 	if (r < 0)
 		return r;
-	printf("fixing %s\n", step->target);
-	r = disable_unit(&u, m, root, step->target, fix_how(o->how), fix_drain_ns, fix_tell, NULL,
+	view_fix_step(view, step, true);
+	r = disable_unit(&u, m, root, step->target, fix_how(o->how), fix_drain_ns, fix_tell, view,
 			 err);
 	if (r < 0)
 		return err_prefix(err, r,
@@ -166,15 +130,17 @@ static int fix_disable(struct invocation *in, const struct planned *step, bool p
 	/* The unit is dealt with, whatever becomes of the purge; the lock is held until it is over.
 	 */
 	struct err purged = { 0 };
-	if (purge && fix_purge(o, root, &purged) < 0)
-		printf("   the zombies stay: %s\n", purged.text);
-	puts("'zscope undo' takes it back, 'zscope validate' watches whether it helped.");
+	if (purge && fix_purge(o, root, view, &purged) < 0)
+		view_fix_not_purged(view, purged.text);
+	view_fix_end(view,
+		     "'zscope undo' takes it back, 'zscope validate' watches whether it helped.");
 	return STATUS_OK;
 }
 
 /* The purge alone, for zombies whose maker is gone. */
 static int fix_purge_step(struct invocation *in, const struct plan_file *plan,
-			  const struct planned *step, const struct root *root, struct err *err)
+			  const struct planned *step, const struct root *root,
+			  struct view_fix *view, struct err *err)
 {
 	const struct fix_options *o = in->options;
 	AUTO_UNDO struct undo lock = { .file_fd = -1, .lock_fd = -1, .dir_fd = -1 };
@@ -182,58 +148,56 @@ static int fix_purge_step(struct invocation *in, const struct plan_file *plan,
 	int r = plan_file_check(plan, step, root, NULL, in->now_ns, err);
 	if (r < 0)
 		return r;
+	view_fix_step(view, step, o->apply);
 	if (!o->apply) {
-		puts("would drop the cache that holds zombies, and nobody else's; 'zscope purge' "
-		     "shows whose\nnothing was changed: add --apply to do it");
+		view_fix_line(view, "drop the cache that holds zombies, and nobody else's; "
+				    "'zscope purge' shows whose");
+		view_fix_end(view, "nothing was changed: add --apply to do it");
 		return STATUS_OK;
 	}
 	r = undo_open(o->state ? o->state : STATE_DEFAULT, &lock, err);
 	if (r == 0)
-		r = fix_purge(o, root, err);
-	return r < 0 ? r : STATUS_OK;
+		r = fix_purge(o, root, view, err);
+	if (r < 0)
+		return r;
+	view_fix_end(view, "'zscope validate' watches whether it helped.");
+	return STATUS_OK;
 }
 
 static int fix_step(struct invocation *in, const struct plan_file *plan, const struct planned *step,
-		    struct err *err)
+		    const struct root *root, struct view_fix *view, struct err *err)
 {
 	const struct fix_options *o = in->options;
-	AUTO_ROOT struct root root = { .fd = -1 };
 	AUTO_MANAGER struct manager *m = NULL;
 	struct err no_manager = { 0 };
 
-	int r = root_open(NULL, &root, err);
-	if (r < 0)
-		return r;
 	if (step->action == PLAN_PURGE)
-		return fix_purge_step(in, plan, step, &root, err);
-	if (step->action != PLAN_DISABLE) {
-		printf("step %u is a command of its own: see 'zscope why'\n", step->id);
-		return STATUS_OK;
-	}
-	r = fix_refuse_protected(o, step->target, err);
+		return fix_purge_step(in, plan, step, root, view, err);
+	if (step->action != PLAN_DISABLE)
+		return err_set(err, -EINVAL, "step %u is a command of its own: see 'zscope why'",
+			       step->id);
+	int r = fix_refuse_protected(o, step->target, err);
 	if (r < 0)
 		return r;
 	int connected = manager_open(&m, &no_manager);
 	bool purge = !o->no_purge && fix_plan_purges(plan);
-	if (!o->apply || connected < 0) {
-		fix_say_disable(step, fix_how(o->how));
-		if (purge)
-			puts("   then purge the zombies that it left: drop the cache that holds "
-			     "them");
-	}
-	if (connected < 0)
+	if (!o->apply || connected < 0)
+		fix_say_disable(view, step, fix_how(o->how), purge);
+	if (connected < 0) {
+		view_fix_cannot(view, no_manager.text);
 		return err_set(err, connected, "cannot: %s", no_manager.text);
-	r = plan_file_check(plan, step, &root, m, in->now_ns, err);
+	}
+	r = plan_file_check(plan, step, root, m, in->now_ns, err);
 	if (r < 0)
 		return r;
-	if (!o->apply) {
-		puts("nothing was changed: add --apply to do it");
-		return STATUS_OK;
-	}
-	return fix_disable(in, step, purge, &root, m, err);
+	if (o->apply)
+		return fix_disable(o, step, purge, root, m, view, err);
+	view_fix_end(view, "nothing was changed: add --apply to do it");
+	return STATUS_OK;
 }
 
-static int fix_run(struct invocation *in, struct err *err)
+static int fix_answer(struct invocation *in, const struct root *root, struct view_fix *view,
+		      struct err *err)
 {
 	const struct fix_options *o = in->options;
 	AUTO_PLAN_FILE struct plan_file plan = { 0 };
@@ -242,17 +206,35 @@ static int fix_run(struct invocation *in, struct err *err)
 	int r = plan_file_load(o->state ? o->state : STATE_DEFAULT, &plan, err);
 	if (r < 0)
 		return r;
-	if (!in->n_args)
-		return fix_list(&plan);
+	if (!in->n_args) {
+		view_fix_plan(view, &plan);
+		view_fix_end(view, "'zscope fix ID' says what a step would do, 'zscope fix ID "
+				   "--apply' does it.");
+		return STATUS_OK;
+	}
 	if (in->n_args > 1 || text_u64(in->args[0], &id) < 0)
 		return err_set(
 			err, -EINVAL,
 			"fix takes the number of one step of the plan: zscope fix lists them");
-	const struct planned *step = plan_file_find(&plan, (unsigned)id);
+	const struct planned *step = id <= UINT_MAX ? plan_file_find(&plan, (unsigned)id) : NULL;
 	if (!step)
 		return err_set(err, -ENOENT, "the plan has no step %s: zscope fix lists them",
 			       in->args[0]);
-	return fix_step(in, &plan, step, err);
+	return fix_step(in, &plan, step, root, view, err);
+}
+
+static int fix_run(struct invocation *in, struct err *err)
+{
+	AUTO_ROOT struct root root = { .fd = -1 };
+	struct view_fix view;
+
+	int r = root_open(NULL, &root, err);
+	if (r < 0)
+		return r;
+	view_fix_open(&view, in->common.json, &root, in->now_ns);
+	r = fix_answer(in, &root, &view, err);
+	view_fix_close(&view);
+	return r;
 }
 
 const struct command cmd_fix = {
@@ -268,6 +250,7 @@ const struct command cmd_fix = {
 		       "node cannot do without are "
 		       "refused, and so is a plan whose host has changed since it was made.",
 	.examples = "zscope fix\nzscope fix 1\nzscope fix 1 --apply\n",
+	.common = COMMON_JSON,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct fix_options),

@@ -4,6 +4,8 @@
 
 #include "auto.h"
 #include "commands.h"
+#include "envelope.h"
+#include "json.h"
 #include "manager.h"
 #include "undo.h"
 
@@ -32,6 +34,30 @@ static int undo_restart(void *arg, const char *unit, struct err *err)
 	return r == -ENOENT ? 0 : r;
 }
 
+static void undo_print(const struct invocation *in, const struct root *root, const char *journal,
+		       const struct undo_report *report)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct envelope envelope;
+	struct json j;
+
+	if (!in->common.json) {
+		printf("taken back: %u steps%s\n", report->reversed,
+		       report->skipped ? "; some had not been done, or somebody changed them since"
+				       : "");
+		return;
+	}
+	envelope_read(root, &envelope);
+	json_init(&j, &out);
+	json_object(&j, NULL);
+	envelope_json(&j, &envelope, "undo", in->now_ns);
+	json_str(&j, "journal", journal);
+	json_u64(&j, "taken_back", report->reversed);
+	json_u64(&j, "left", report->skipped);
+	json_end_object(&j);
+	puts(buf_str(&out));
+}
+
 static int undo_run(struct invocation *in, struct err *err)
 {
 	const struct undo_options *o = in->options;
@@ -55,8 +81,7 @@ static int undo_run(struct invocation *in, struct err *err)
 		return r;
 	if (m)
 		r = manager_reload(m, err);
-	printf("taken back: %u steps%s\n", report.reversed,
-	       report.skipped ? "; some had not been done, or somebody changed them since" : "");
+	undo_print(in, &root, name, &report);
 	return r < 0 ? r : STATUS_OK;
 }
 
@@ -70,6 +95,7 @@ const struct command cmd_undo = {
 		       "started. Works after a fix that "
 		       "was interrupted at any point.",
 	.examples = "zscope undo\n",
+	.common = COMMON_JSON,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct undo_options),

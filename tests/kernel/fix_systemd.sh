@@ -50,6 +50,10 @@ jq -e '.chain[0].evidence | length > 0' "$dir/why.json" >/dev/null || fail "no e
 
 z fix "$step" >"$dir/dry.txt" || fail "dry run failed"
 grep -q 'nothing was changed' "$dir/dry.txt" || fail "dry run does not say that nothing was changed"
+z fix --json | jq -e --argjson id "$step" '[.plan[] | select(.id == $id)] == [{id: $id, action: "disable", target: "agent.service"}]' >/dev/null ||
+	fail "fix --json does not list the plan"
+z fix "$step" --json | jq -e '.schema == "zombiescope/fix/1" and .target == "agent.service" and .applied == false and (.would | length) >= 3' >/dev/null ||
+	fail "a dry run as JSON"
 [ "$(tree)" = "$before" ] || fail "a dry run changed files"
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "a dry run changed the unit"
 
@@ -60,7 +64,8 @@ rig_run "$dir" systemctl is-active agent.service | grep -qE 'inactive|failed' ||
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = masked ] || fail "the unit is not masked"
 z fix "$step" --apply --no-purge 2>"$dir/err.txt"; [ $? -eq 2 ] && grep -q stale "$dir/err.txt" || fail "a stale plan is not refused: $(cat "$dir/err.txt")"
 
-z undo >"$dir/undo.txt" 2>&1 || fail "undo: $(cat "$dir/undo.txt")"
+z undo --json >"$dir/undo.txt" 2>&1 || fail "undo: $(cat "$dir/undo.txt")"
+jq -e '.schema == "zombiescope/undo/1" and .taken_back >= 2 and .left == 0' "$dir/undo.txt" >/dev/null || fail "undo --json: $(cat "$dir/undo.txt")"
 [ "$(tree)" = "$before" ] || { fail "undo did not restore the files"; diff <(echo "$before") <(tree) >&2; }
 [ "$(rig_run "$dir" systemctl is-enabled agent.service)" = enabled ] || fail "undo did not restore the unit"
 z undo 2>"$dir/err.txt"; [ $? -eq 2 ] || fail "a second undo finds something"
