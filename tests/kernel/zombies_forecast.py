@@ -101,7 +101,7 @@ def main():
     group = next(g for g in answer["churn"]["groups"] if g["parent"] == f"/{name}")
     near(group["made"], len(mine) * BATCH, 0.05, "made")
     near(group["every_s"], (answer["churn"]["to_ns"] - answer["churn"]["from_ns"]) / 1e9 / group["made"], 0.15, "every")  # two decimals
-    check(group["creator"]["comm"] == "zombie_maker", group)
+    check(group["creator"]["comm"] == os.path.basename(maker)[:15], group)
     # live, beside the running kernel: the host's RAM is known, so its onset is, too
     live = json.loads(subprocess.check_output([zscope, "zombies", "--store", store, "--json"]))
     near(live["rate_per_hour"], rate, 0.01, "live rate")
