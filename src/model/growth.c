@@ -110,12 +110,12 @@ void footprint_measure(const struct footprint_point *points, size_t n, struct fo
 	if (!n || most - least < FOOTPRINT_LEAST)
 		return;
 	double percpu = slope_of(points, n, false), slab = slope_of(points, n, true);
-	if (percpu <= 0) /* something else moved it more */
+	if (percpu <= 0 || slab <= 0) /* something else moved them more */
 		return;
 	ret->known = true;
 	ret->change = most - least;
 	ret->percpu_bytes = (uint64_t)percpu;
-	ret->slab_bytes = slab > 0 ? (uint64_t)slab : 0;
+	ret->slab_bytes = (uint64_t)slab;
 }
 
 /* RAM per zombie as measured on generated ones: per possible core, and slab. */

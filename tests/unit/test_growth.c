@@ -82,6 +82,10 @@ TEST(footprint_is_measured_where_the_number_moved)
 	CHECK_NEAR((double)f.percpu_bytes, 4100.0, 10.0);
 	CHECK_NEAR((double)f.slab_bytes, 13000.0, 100.0);
 	CHECK_EQ(f.change, 4950);
+	for (unsigned i = 0; i < 100; i++) /* others gave back more slab than zombies took */
+		p[i].slab_bytes = 90000000 - i * 1000;
+	footprint_measure(p, 100, &f);
+	CHECK(!f.known);
 	footprint_measure(p, 5, &f); /* 200 zombies are too few */
 	CHECK(!f.known);
 	footprint_measure(p, 0, &f);
