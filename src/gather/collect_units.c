@@ -37,14 +37,16 @@ static int units_fill_containers(struct collected *c, const struct audit *a)
 }
 
 /* The journal remembers a loop for an hour. One that was stopped, masked or mended since is no
- * longer why the host is sick; what it left behind has a rule of its own. */
-static bool units_loop_is_over(const struct audit_unit *u, uint64_t now_ns)
+ * longer why the host is sick; what it left behind has a rule of its own. A unit that the manager
+ * was asked about and does not hold is not running. */
+static bool units_loop_is_over(const struct audit_input *input, const struct audit_unit *u)
 {
-	bool down = u->active &&
-		    (strcmp(u->active, "inactive") == 0 || strcmp(u->active, "failed") == 0);
+	bool down = u->active
+			    ? strcmp(u->active, "inactive") == 0 || strcmp(u->active, "failed") == 0
+			    : input->set->have_units;
 
 	return down && u->last_seen_ns &&
-	       u->last_seen_ns + UNITS_OVER_TURNS * u->cadence_ns + units_over_ns < now_ns;
+	       u->last_seen_ns + UNITS_OVER_TURNS * u->cadence_ns + units_over_ns < input->now_ns;
 }
 
 static int units_fill(struct collected *c, const struct audit_input *input, const struct audit *a)
@@ -74,7 +76,7 @@ static int units_fill(struct collected *c, const struct audit_input *input, cons
 		/* What loops inside one activation restarts nothing: the container says it. */
 		if (u->container && !u->restarts)
 			fact.crash_loop = false;
-		if (units_loop_is_over(u, input->now_ns))
+		if (units_loop_is_over(input, u))
 			fact.crash_loop = false;
 		if (fact.unit && !vec_push(&c->facts.units, fact))
 			return -ENOMEM;
