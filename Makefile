@@ -20,9 +20,14 @@ test:
 soak: all
 	@ZSCOPE_SOAK_RUNS=50 tests/kernel/why_scenarios.sh $(BUILD)/zscope healthy-but-busy
 
-# Kernels that this Debian does not have: 5.10 and 7.x.
+# All kernels that apt offers, also those that make test leaves out (tests/vm/kernels.py): the census, cgroup v1, CPU hotplug.
 test-kernels: all
-	@tests/vm/kernels.sh $(BUILD)
+	@status=0; for kernel in 5.10 6.1 6.12 6.18 7; do \
+		tests/vm/zombies.py $(BUILD)/zscope $(BUILD)/tests/kernel/zombie_maker $$kernel || [ $$? = 77 ] || status=1; \
+		tests/vm/hotplug.py $(BUILD)/zscope $(BUILD)/tests/kernel/profile-load $$kernel || [ $$? = 77 ] || status=1; \
+	done; for kernel in 5.10 6.1; do \
+		tests/vm/zombies_v1.py $(BUILD)/zscope $(BUILD)/tests/kernel/zombie_maker $$kernel || [ $$? = 77 ] || status=1; \
+	done; exit $$status
 
 bench: all
 	@tools/install-deps.sh bench

@@ -164,12 +164,35 @@ static int reclaim_v2(const char *dir, uint64_t bytes, const struct purge_option
 	return r;
 }
 
+static int reclaim_v1(const char *dir, const struct purge_options *options, struct err *err)
+{
+	char path[1000], hierarchy[16];
+
+	snprintf(path, sizeof(path), "%s/memory.use_hierarchy", dir);
+	/* until 5.10, where systemd or a runtime did not switch it on */
+	if (read_text(path, hierarchy, sizeof(hierarchy)) == 0 && strcmp(hierarchy, "0") == 0)
+		return err_set(err, -EOPNOTSUPP,
+			       "%s is 0: memory.force_empty does not reach the cgroups below; use "
+			       "--method files",
+			       path);
+	snprintf(path, sizeof(path), "%s/memory.force_empty", dir);
+	/* the second pass gets what was referenced during the first */
+	for (unsigned pass = 0; pass < 2; pass++) {
+		int r = write_text(path, "0");
+		if (r < 0 && r != -EBUSY)
+			return err_path(err, r, path);
+		if (options->progress)
+			options->progress(options->arg, "reclaiming", (pass + 1) / 2.0);
+	}
+	return 0;
+}
+
 int purge_reclaim(const struct root *root, const struct offer *offer,
 		  const struct purge_options *options, uint64_t bytes, struct err *err)
 {
 	const struct offer_mount *mount = offer_memory_mount(offer);
 	const char *below = options->below ? options->below : "/";
-	char dir[900], path[1000];
+	char dir[900];
 	struct stat st;
 
 	(void)root;
@@ -188,14 +211,5 @@ int purge_reclaim(const struct root *root, const struct offer *offer,
 		return err_path(err, -ENOENT, dir);
 	if (offer->memory == CGROUP_MEMORY_V2)
 		return reclaim_v2(dir, bytes, options, err);
-	snprintf(path, sizeof(path), "%s/memory.force_empty", dir);
-	/* the second pass gets what was referenced during the first */
-	for (unsigned pass = 0; pass < 2; pass++) {
-		int r = write_text(path, "0");
-		if (r < 0 && r != -EBUSY)
-			return err_path(err, r, path);
-		if (options->progress)
-			options->progress(options->arg, "reclaiming", (pass + 1) / 2.0);
-	}
-	return 0;
+	return reclaim_v1(dir, options, err);
 }

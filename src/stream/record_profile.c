@@ -308,7 +308,10 @@ static void tell_missing(struct profiler *p, const struct profile_cpu_second *ro
 	struct profile_core *core = profile_cores_of(&p->cores, row->cpu);
 	char text[160], cpu[16], came[16], expected[16];
 
-	if (!core || missing * MISSING_SHARE < row->expected || row->expected < 10 ||
+	if (!core ||
+	    missing * MISSING_SHARE < row->expected || /* a rest of a second, until its event was
+							  found to be dead, tells nothing */
+	    row->expected * 2 < perf_sampler_hz(p->sampler) ||
 	    row->second < core->told_s + MISSING_QUIET_S)
 		return;
 	core->told_s = row->second;

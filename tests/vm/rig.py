@@ -3,8 +3,6 @@ in qemu (software emulation) whose answers come back as lines "@@KEY@@ JSON"."""
 import glob, json, os, re, shutil, subprocess, sys
 
 CACHE = os.environ.get("ZSCOPE_TEST_CACHE", "/var/cache/zombiescope-test") + "/kernels"
-KERNEL_6_1 = r"linux-image-6\.1\.[0-9.-]+-cloud-amd64$"
-KERNEL_6_12 = r"linux-image-6\.12\.[0-9.]+[+]?[a-z0-9]*-cloud-amd64$"
 
 
 def skip(why):
@@ -21,25 +19,6 @@ def need_tools():
     for tool in ("qemu-system-x86_64", "busybox", "cpio", "dpkg-deb", "depmod", "xz"):
         if not shutil.which(tool):
             skip(tool + " is missing")
-
-
-def package(pattern):
-    """A kernel package file; downloaded once."""
-    if pattern.endswith(".deb"):
-        return os.path.abspath(pattern)
-    names = subprocess.run(["apt-cache", "pkgnames", "linux-image"], capture_output=True, text=True).stdout.split()
-    names = [n for n in names if re.match(pattern, n)]
-    if not names:
-        skip("apt offers no package like " + pattern)
-    version = lambda n: [int(x) for x in re.findall(r"\d+", n)]
-    name = max(names, key=version)
-    have = glob.glob(f"{CACHE}/{name}_*.deb")
-    if not have:
-        os.makedirs(CACHE, exist_ok=True)
-        if subprocess.run(["apt-get", "download", "-qq", name], cwd=CACHE).returncode != 0:
-            skip("cannot download " + name)
-        have = glob.glob(f"{CACHE}/{name}_*.deb")
-    return have[0]
 
 
 def libraries(binary):
@@ -69,12 +48,19 @@ def unpack_modules(tree, unpacked, release, wanted):
     open(tree + "/modules", "w").write("\n".join(names))
 
 
-def initramfs(tree, deb, programs, modules, init, files=()):
+def unpack_kernel(debs, unpacked):
+    """The kernel and its release."""
+    for deb in debs:
+        subprocess.check_call(["dpkg-deb", "-x", deb, unpacked])
+    found = glob.glob(unpacked + "/boot/vmlinuz-*") + glob.glob(unpacked + "/usr/lib/modules/*/vmlinuz")
+    kernel = found[0]
+    return kernel, kernel.split("vmlinuz-")[1] if "/boot/" in kernel else kernel.split("/")[-2]
+
+
+def initramfs(tree, debs, programs, modules, init, files=()):
     """Returns the kernel and the initramfs. files: (path, bytes)."""
     unpacked = tree + ".deb"
-    subprocess.check_call(["dpkg-deb", "-x", deb, unpacked])
-    kernel = glob.glob(unpacked + "/boot/vmlinuz-*")[0]
-    release = kernel.split("vmlinuz-")[1]
+    kernel, release = unpack_kernel(debs, unpacked)
     for d in ("bin", "proc", "sys", "dev", "lib/modules"):
         os.makedirs(f"{tree}/{d}")
     shutil.copy(shutil.which("busybox"), tree + "/bin/busybox")

@@ -6,7 +6,8 @@ against system services is read from real cgroups.
 usage: starvation.py ZSCOPE"""
 import os, shutil, sys, tempfile
 
-from rig import KERNEL_6_1, boot, check, initramfs, need_tools, package, skip
+from kernels import package
+from rig import boot, check, initramfs, need_tools, skip
 
 zscope = os.path.abspath(sys.argv[1])
 
@@ -42,7 +43,7 @@ poweroff -f
 
 need_tools()
 chrt = shutil.which("chrt") or skip("chrt is missing")
-deb = package(KERNEL_6_1)
+deb = package("6.1")
 with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
     kernel, initrd = initramfs(tmp + "/tree", deb, (zscope, chrt), (), INIT)
     found = boot(kernel, initrd, "-smp", "2")["events"]

@@ -7,7 +7,8 @@ nothing is lost uncounted and the one reset line in it is found.
 usage: tx_timeout.py ZSCOPE"""
 import os, socket, sys, tempfile
 
-from rig import KERNEL_6_12, boot, check, initramfs, need_tools, package
+from kernels import package
+from rig import boot, check, initramfs, need_tools
 
 zscope = os.path.abspath(sys.argv[1])
 FLOOD = 20000
@@ -95,7 +96,7 @@ def judge_flood(answers):
 
 
 need_tools()
-deb = package(KERNEL_6_12)
+deb = package("6.12")
 with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
     kernel, initrd = initramfs(tmp + "/tree", deb, (zscope,), ("virtio_net", "virtio_pci"), INIT.replace("FLOOD", str(FLOOD)))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
