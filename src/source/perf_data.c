@@ -387,7 +387,9 @@ static int walk_header(struct perf_walk *w, struct perf_stream *s, struct err *e
 				    (unsigned long long)most, (unsigned long long)file.data_size);
 			file.data_size = most;
 		} else {
-			perf_header_read_features(in, w->d, &file);
+			if (!perf_header_read_features(in, w->d, &file))
+				walk_damage(w, "it is cut behind its samples: build ids and what "
+					       "else it says about itself may be missing");
 		}
 	}
 	if (!in->dir && (file.features[0] >> PERF_FEATURE_DIR_FORMAT & 1))

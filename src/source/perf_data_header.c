@@ -382,29 +382,34 @@ static bool feature_wanted(unsigned feature)
 
 /* One {offset, size} per feature bit, in bit order, right behind the data. A file whose perf was
  * killed has none: then nothing is known, and that is all. */
-void perf_header_read_features(const struct perf_input *in, struct perf_data *d,
+bool perf_header_read_features(const struct perf_input *in, struct perf_data *d,
 			       const struct perf_file *file)
 {
 	uint64_t at = file->data_offset + file->data_size;
+	bool whole = true;
 
 	for (unsigned feature = 0; feature < 256; feature++) {
 		uint8_t section[16];
 		if (!(file->features[feature / 64] >> (feature % 64) & 1))
 			continue;
 		if (in->read_at(in->arg, at, section, sizeof(section)) != sizeof(section))
-			return;
+			return false;
 		at += sizeof(section);
 		struct perf_bytes b = { .at = section,
 					.end = section + sizeof(section),
 					.swap = d->swap };
 		uint64_t offset = perf_bytes_u64(&b), size = perf_bytes_u64(&b);
-		if (!feature_wanted(feature) || offset > in->size || size > in->size - offset ||
-		    size > PERF_FEATURE_BYTES || size == 0)
+		if (offset > in->size || size > in->size - offset) {
+			whole = false;
+			continue;
+		}
+		if (!feature_wanted(feature) || size > PERF_FEATURE_BYTES || size == 0)
 			continue;
 		AUTO_FREE uint8_t *bytes = malloc(size);
 		if (bytes && in->read_at(in->arg, offset, bytes, size) == (int64_t)size)
 			perf_feature_parse(d, feature, bytes, size);
 	}
+	return whole;
 }
 
 /* "cycles" → "cycles:u", as perf itself names an event that the file gives no name. */

@@ -29,7 +29,8 @@ int perf_header_read(const struct perf_input *in, struct perf_data *d, struct pe
 		     struct err *err);
 int perf_header_read_attrs(const struct perf_input *in, struct perf_data *d,
 			   const struct perf_file *file, struct err *err);
-void perf_header_read_features(const struct perf_input *in, struct perf_data *d,
+/* False = some of them lie behind the end of the file. */
+bool perf_header_read_features(const struct perf_input *in, struct perf_data *d,
 			       const struct perf_file *file);
 /* One feature's bytes; what is malformed is left out. */
 void perf_feature_parse(struct perf_data *d, unsigned feature, const void *bytes, size_t len);
