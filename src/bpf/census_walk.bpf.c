@@ -73,7 +73,7 @@ static __always_inline int walk_ascend(void)
 	return 0;
 }
 
-/* Enter a level from its parent, if that is still there. */
+/* Enter a level from its parent; if that is not there any more, the level ends here. */
 static __always_inline int walk_enter(struct census_level *level)
 {
 	struct cgroup_subsys_state *parent = (void *)level->css;
@@ -81,9 +81,8 @@ static __always_inline int walk_enter(struct census_level *level)
 
 	READ(first, &parent->children.next);
 	READ(serial, &parent->serial_nr);
-	if (serial != level->serial)
-		return walk_ascend();
-	st.pos = first;
+	st.pos = serial == level->serial ? first
+					 : level->css + OFFSET(cgroup_subsys_state, children);
 	return 0;
 }
 
