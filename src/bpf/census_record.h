@@ -104,8 +104,9 @@ static __always_inline bool name_copy_words(struct census_rec *rec, __u64 name)
 	return word_end(w[4]) | word_end(w[5]) | word_end(w[6]) | word_end(w[7]) | word_end(w[8]);
 }
 
-static __always_inline void record_name(const struct css_view *v, struct census_rec *rec,
-					enum how how)
+/* The id, and where the name lies. */
+static __always_inline __u64 record_id(const struct css_view *v, struct census_rec *rec,
+				       enum how how)
 {
 	struct kernfs_node *kn = 0;
 	__u64 name;
@@ -114,8 +115,6 @@ static __always_inline void record_name(const struct css_view *v, struct census_
 		kn = v->ptr->cgroup->kn;
 		name = (__u64)kn->name;
 		rec->id = kn->id;
-		if (name_copy_words(rec, name))
-			return;
 	} else {
 		struct cgroup *cgroup = (void *)CSS_WORD(cgroup);
 		__u32 size = bpf_core_type_size(struct kernfs_node);
@@ -127,6 +126,13 @@ static __always_inline void record_name(const struct css_view *v, struct census_
 		else
 			rec->id = kn_word(OFFSET(kernfs_node, id));
 	}
+	return name;
+}
+
+static __always_inline void record_name(__u64 name, struct census_rec *rec, enum how how)
+{
+	if (how == BY_LOADS && name_copy_words(rec, name))
+		return;
 	rec->name[0] = 0;
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), (void *)name);
 }
@@ -356,16 +362,19 @@ static __always_inline void record_fill(__u64 css, const struct css_view *v, boo
 	rec->serial = v->serial;
 	rec->dying = dying;
 	rec->depth = st.depth;
+	/* What pointers lead to is far away in memory: all of it is asked for before the name,
+	 * whose copy is a call, so that the waits overlap. */
+	__u64 name = record_id(v, rec, how);
 	if (dying) {
 		struct mem_cgroup *memcg =
 			how == BY_LOADS ? DIRECT_CAST(address, DIRECT_MEMCG) : (void *)address;
 		have |= record_kmem(memcg, rec, how);
-		have |= record_lru(address, rec, how);
 		if (host.detail & st.detail & CENSUS_DETAIL_REFS)
 			have |= record_refs(v, rec, how);
+		have |= record_lru(address, rec, how);
 		if (host.detail & st.detail & CENSUS_DETAIL_SWAP)
 			have |= record_swap(memcg, rec, how);
 	}
 	rec->have = have;
-	record_name(v, rec, how);
+	record_name(name, rec, how);
 }
