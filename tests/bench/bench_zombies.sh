@@ -56,5 +56,8 @@ rmdir "$top/zscope-lab-$id/neighbour"
 id=$(make)
 empty=$(cpu sh -c "echo 0 >$top/zscope-lab-$id/memory.force_empty")
 line "purge: CPU against force_empty, writer only (s)" "$purge" "$empty" 1.5
-line "purge: the neighbour's cached bytes after against before" "$before" "$after" 1
+# where DAMON pages out what nobody touched, a few pages go by themselves
+away=1
+grep -qs pageout /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action && away=1.07
+line "purge: the neighbour's cached bytes before against after" "$before" "$after" $away
 line "purge: zombies left of $n" "$left" "$n" 0.01
