@@ -17,6 +17,9 @@
 #define UNIT        "org.freedesktop.systemd1.Unit"
 
 static const uint64_t call_timeout_us = 5000000;
+/* runs all generators and reads all units: seconds on a slow or sick node; systemctl waits 90 s too
+ */
+static const uint64_t reload_timeout_us = 90000000;
 
 struct manager {
 	sd_bus *bus;
@@ -181,7 +184,9 @@ int manager_make_scope(struct manager *m, const char *scope, const char *slice, 
 int manager_reload(struct manager *m, struct err *err)
 {
 	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;
+	sd_bus_set_method_call_timeout(m->bus, reload_timeout_us);
 	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "Reload", &e, NULL, NULL);
+	sd_bus_set_method_call_timeout(m->bus, call_timeout_us);
 
 	return r < 0 ? manager_say(err, r, &e, "daemon-reload") : 0;
 }

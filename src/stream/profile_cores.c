@@ -5,7 +5,7 @@
 #include "rec_cpu.h"
 
 /* Below it, a few samples by chance more or less decide. */
-#define DOUBT_RAN_S 0.2
+#define DOUBT_RAN_S 0.1
 
 struct profile_core *profile_cores_of(struct profile_cores *c, uint32_t cpu)
 {
@@ -61,5 +61,5 @@ struct profile_core_use profile_core_use(struct profile_core *core, const struct
 bool profile_core_is_doubtful(const struct profile_core_use *use, uint64_t records, double hz)
 {
 	double sampled_s = (double)records / hz;
-	return use->ran_s - sampled_s > DOUBT_RAN_S && sampled_s < use->ran_s / 2;
+	return use->ran_s - sampled_s > DOUBT_RAN_S && sampled_s < use->ran_s * 3 / 4;
 }

@@ -72,7 +72,7 @@ TEST(a_core_by_proc_stat)
 TEST(when_an_event_may_be_dead)
 {
 	struct profile_core_use busy = { .ran_s = 1.0 }, half = { .ran_s = 0.6 };
-	struct profile_core_use still = { .ran_s = 0 }, little = { .ran_s = 0.15 };
+	struct profile_core_use still = { .ran_s = 0 }, little = { .ran_s = 0.09 };
 
 	CHECK(profile_core_is_doubtful(&busy, 0, 97));
 	CHECK(profile_core_is_doubtful(&half, 26, 97)); /* went in the midst of it */

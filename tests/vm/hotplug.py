@@ -113,7 +113,8 @@ def judge(a):
     # a core without an event gives no ticks: that is no finding about the core
     missing = [e for e in a["events"] if e["id"] == "profile-missing-ticks" and e["fields"]["cpu"] == str(CORE)]
     gone = [(a["off_begin"]["s"] - 1, a["off"]["s"] + 1), (a["on_begin"]["s"] - 1, a["on"]["s"] + REOPENED_S),
-            (a["blink_begin"]["s"] - 1, a["blink"]["s"] + REOPENED_S)]
+            # not the second itself: that it was away for a part of it is nowhere to be read
+            (a["blink"]["s"], a["blink"]["s"] + REOPENED_S)]
     blamed = [e for e in missing if any(t0 <= e["time_ns"] / SECOND <= t1 for t0, t1 in gone)]
     check(not blamed, blamed)
     return f"{a['kernel']['release']}: core {CORE} away for {away} s, sampled again {back:.1f} s after it came, {blink:.1f} s after a blink"
