@@ -108,7 +108,9 @@ const struct command cmd_serve = {
 		"store. Listens on loopback, answers only GET, and only requests whose Host header "
 		"names this machine's loopback (or a name given with --host): a page of another "
 		"site cannot reach it.\n"
-		"Prints the address of the page on stdout and runs until SIGINT or SIGTERM.",
+		"Prints the address of the page on stdout and runs until SIGINT or SIGTERM.\n"
+		"The only command that needs libmicrohttpd (Debian: libmicrohttpd12), which it "
+		"loads when it starts.",
 	.examples = "zscope serve\nzscope serve --store /var/lib/zombiescope --listen "
 		    "127.0.0.1:0\nzscope serve --listen 10.0.0.7:9760 --host node-7\n",
 	.common = COMMON_STORE,

@@ -24,6 +24,7 @@ struct live_client {
 };
 
 struct http_live {
+	const struct http_library *mhd;
 	pthread_mutex_t lock;
 	struct live_client *clients[LIVE_MOST_CLIENTS];
 	struct buf newest;
@@ -31,12 +32,14 @@ struct http_live {
 	bool closing;
 };
 
-struct http_live *http_live_new(void)
+struct http_live *http_live_new(const struct http_library *mhd)
 {
 	struct http_live *live = calloc(1, sizeof(*live));
 
-	if (live)
+	if (live) {
+		live->mhd = mhd;
 		pthread_mutex_init(&live->lock, NULL);
+	}
 	return live;
 }
 
@@ -73,7 +76,7 @@ static ssize_t live_read(void *cls, uint64_t pos, char *out, size_t max)
 		c->text_sent += (size_t)n;
 	} else {
 		c->suspended = true;
-		MHD_suspend_connection(c->connection);
+		live->mhd->suspend_connection(c->connection);
 	}
 	pthread_mutex_unlock(&live->lock);
 	return n;
@@ -113,8 +116,8 @@ struct MHD_Response *http_live_response(struct http_live *live, struct MHD_Conne
 		slot = LIVE_MOST_CLIENTS;
 	pthread_mutex_unlock(&live->lock);
 	if (slot < LIVE_MOST_CLIENTS)
-		response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, LIVE_BLOCK,
-							     live_read, c, live_client_free);
+		response = live->mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, LIVE_BLOCK,
+								    live_read, c, live_client_free);
 	if (!response)
 		live_client_free(c);
 	return response;
@@ -126,7 +129,7 @@ static void live_wake(struct http_live *live)
 		struct live_client *c = live->clients[i];
 		if (c && c->suspended) {
 			c->suspended = false;
-			MHD_resume_connection(c->connection);
+			live->mhd->resume_connection(c->connection);
 		}
 	}
 }

@@ -1,11 +1,12 @@
 /* Server-sent events: one newest message, any number of clients that wait for the next. */
 #pragma once
 
-#include <microhttpd.h>
+#include "http_library.h"
 
 struct http_live;
 
-struct http_live *http_live_new(void);
+/* mhd must outlive it. */
+struct http_live *http_live_new(const struct http_library *mhd);
 /* All clients must be gone. */
 void http_live_free(struct http_live *live);
 /* A response that streams to this connection; NULL when too many listen already. */

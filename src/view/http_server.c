@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <zlib.h>
 
 #include "auto.h"
+#include "http_library.h"
 #include "http_live.h"
 #include "json.h"
 #include "map.h"
@@ -24,6 +24,9 @@ enum {
 	SERVER_CONNECTION_BYTES = 16384,
 	SERVER_GZIP_FROM = 1024, /* smaller bodies fit into one packet anyway */
 };
+
+/* Filled by http_server_start, before there is a thread that calls it. */
+static struct http_library mhd;
 
 struct http_server {
 	struct MHD_Daemon *daemon;
@@ -64,19 +67,19 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
 	if (!response)
 		return MHD_NO;
 	for (size_t i = 0; i < ARRAY_LEN(fixed_headers); i++)
-		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
-	MHD_add_response_header(response, "Content-Type", type);
-	MHD_add_response_header(response, "Cache-Control", cache);
+		mhd.add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
+	mhd.add_response_header(response, "Content-Type", type);
+	mhd.add_response_header(response, "Cache-Control", cache);
 	if (etag)
-		MHD_add_response_header(response, "ETag", etag);
+		mhd.add_response_header(response, "ETag", etag);
 	if (encoding)
-		MHD_add_response_header(response, "Content-Encoding", encoding);
+		mhd.add_response_header(response, "Content-Encoding", encoding);
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, "Allow", "GET");
+		mhd.add_response_header(response, "Allow", "GET");
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-		MHD_add_response_header(response, "Retry-After", "2");
-	r = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+		mhd.add_response_header(response, "Retry-After", "2");
+	r = mhd.queue_response(connection, status, response);
+	mhd.destroy_response(response);
 	return r;
 }
 
@@ -96,13 +99,13 @@ static enum MHD_Result send_error(struct MHD_Connection *connection, unsigned st
 	json_end_object(&j);
 	buf_add_char(&out, '\n');
 	return send_response(connection, status, "application/json", NULL, NULL, "no-store",
-			     MHD_create_response_from_buffer(out.len, (void *)buf_str(&out),
+			     mhd.create_response_from_buffer(out.len, (void *)buf_str(&out),
 							     MHD_RESPMEM_MUST_COPY));
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	return mhd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 static bool same_etag(struct MHD_Connection *connection, const char *etag)
@@ -120,10 +123,10 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const struc
 	if (same_etag(connection, etag))
 		return send_response(
 			connection, MHD_HTTP_NOT_MODIFIED, a->type, etag, NULL, "no-cache",
-			MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+			mhd.create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
 	return send_response(
 		connection, MHD_HTTP_OK, a->type, etag, packed ? "gzip" : NULL, "no-cache",
-		MHD_create_response_from_buffer(packed ? a->packed_len : a->plain_len,
+		mhd.create_response_from_buffer(packed ? a->packed_len : a->plain_len,
 						(void *)(packed ? a->packed : a->plain),
 						MHD_RESPMEM_PERSISTENT));
 }
@@ -167,7 +170,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
 	if (tagged && same_etag(connection, etag))
 		return send_response(
 			connection, MHD_HTTP_NOT_MODIFIED, type, etag, NULL, "no-cache",
-			MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+			mhd.create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
 	if (gzip && gzip_body(body, &packed))
 		body = &packed;
 	else
@@ -178,7 +181,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct htt
 		return MHD_NO;
 	return send_response(connection, answer->status, type, tagged ? etag : NULL,
 			     gzip ? "gzip" : NULL, "no-cache",
-			     MHD_create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE));
+			     mhd.create_response_from_buffer(len, bytes, MHD_RESPMEM_MUST_FREE));
 }
 
 static unsigned status_of(int code)
@@ -357,21 +360,23 @@ static void raise_file_limit(void)
 
 int http_server_start(const struct http_options *options, struct http_server **ret, struct err *err)
 {
-	struct http_server *s = calloc(1, sizeof(*s));
-	int fd;
+	int fd, r = http_library_load(&mhd, err);
 
+	if (r < 0)
+		return r;
+	struct http_server *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->options = *options;
 	text_copy(s->hosts, sizeof(s->hosts), options->hosts ? options->hosts : "");
-	s->live = http_live_new();
+	s->live = http_live_new(&mhd);
 	raise_file_limit();
 	fd = s->live ? open_socket(options, &s->port, err) : -ENOMEM;
 	if (fd < 0) {
 		http_server_stop(s);
 		return fd;
 	}
-	s->daemon = MHD_start_daemon(
+	s->daemon = mhd.start_daemon(
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, s->port,
 		NULL, NULL, serve, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
 		(unsigned)SERVER_THREADS, MHD_OPTION_CONNECTION_LIMIT,
@@ -405,7 +410,7 @@ void http_server_stop(struct http_server *s)
 	if (s->live)
 		http_live_close(s->live);
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon);
+		mhd.stop_daemon(s->daemon);
 	http_live_free(s->live);
 	free(s);
 }

@@ -200,4 +200,19 @@ sleep 0.7
 check "a store that is not there yet" 410 "$(status "$(cat "$work/url2")api/v1/overview")"
 "$work/zscope" serve --listen nonsense >/dev/null 2>&1
 check "bad usage" 2 $?
+
+# libmicrohttpd is loaded by serve and by nothing else. Looked for under a name that no library has: one line says what to install.
+check "zscope is linked with libz, not with libmicrohttpd" "libz" "$(ldd "$work/zscope" | grep -oE 'libz\>|libmicrohttpd|libgnutls' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+LC_ALL=C sed 's/libmicrohttpd\.so\./libmicrohttpd.no./g' "$work/zscope" >"$work/without"
+chmod 755 "$work/without"
+timeout 10 "$work/without" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+check "serve without libmicrohttpd" "2 0 1" "$? $(wc -c <"$work/out") $(wc -l <"$work/err")"
+check "it says what to install" yes "$(grep -qE '^zscope: serve needs (libmicrohttpd[0-9]+): apt-get install \1 \(.*No such file' "$work/err" && echo yes)"
+"$work/without" version >/dev/null
+check "other commands do without it" 0 $?
+# another library under its name
+mkdir "$work/lib"
+ln -s "$(ldd "$work/zscope" | sed -n 's/.*libz\.so.* => \([^ ]*\) .*/\1/p')" "$work/lib/$(grep -aoE -m1 'libmicrohttpd\.so\.[0-9]+' "$work/zscope" | head -n 1)"
+LD_LIBRARY_PATH=$work/lib timeout 10 "$work/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+check "serve with a library that is none" "2 0 1" "$? $(wc -c <"$work/out") $(grep -cE '^zscope: libmicrohttpd.* has no MHD_' "$work/err")"
 exit $failed
