@@ -19,42 +19,34 @@ static bool is_go_method(const char *text, size_t len)
 	return memmem(behind, len - (size_t)(behind - text), ").", 2) != NULL;
 }
 
-/* Brackets that a name has of its own, in which a parenthesis is no argument list. An operator such
- * as "operator<" or "operator->" opens and closes nothing. */
-static int bracket_step(const char *text, size_t at)
-{
-	static const char operator_[] = "operator";
-	size_t skip = sizeof(operator_) - 1, word = at;
-
-	while (word > 0 && strchr("<>[-=", text[word - 1]))
-		word--;
-	if (word >= skip && memcmp(text + word - skip, operator_, skip) == 0)
-		return 0;
-	return strchr("<{[", text[at]) ? 1 : strchr(">}]", text[at]) ? -1 : 0;
-}
-
-/* Where the argument list begins; len = nowhere. Parentheses inside of templates and lambdas
- * ("std::function<int (int)>::operator()") are part of the name: cut there, as FlameGraph's script
- * does, all functions of a template would be one. */
+/* Where the argument list begins; len = nowhere. */
 static size_t arguments_at(const char *text, size_t len)
 {
 	static const char anonymous[] = "(anonymous namespace)";
 	size_t skip = sizeof(anonymous) - 1;
-	int depth = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] != '(' || depth > 0)
-			depth += text[i] ? bracket_step(text, i) : 0;
-		else if (len - i < skip || memcmp(text + i, anonymous, skip) != 0)
+		if (text[i] != '(')
+			continue;
+		if (len - i < skip || memcmp(text + i, anonymous, skip) != 0)
 			return i;
 	}
 	return len;
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
 }
 
 void export_folded_symbol(struct buf *out, const char *symbol, size_t len, const char *comm)
 {
 	if (!is_go_method(symbol, len))
 		len = arguments_at(symbol, len);
+	while (len && is_quote(symbol[0])) {
+		symbol++;
+		len--;
+	}
 	/* Lorg/mozilla/javascript/ContextFactory;.call → org/mozilla/... */
 	if (len && symbol[0] == 'L' && text_starts(comm, "java") && memchr(symbol, '/', len)) {
 		symbol++;
@@ -62,7 +54,7 @@ void export_folded_symbol(struct buf *out, const char *symbol, size_t len, const
 	}
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)symbol[i];
-		if (c == '"' || c == '\'')
+		if (is_quote(symbol[i]))
 			continue;
 		buf_add_char(out, c == ';' ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c);
 	}
@@ -73,23 +65,14 @@ static const char *module_name(const struct profile *p, const struct profile_fra
 	return f->module < p->modules.len ? profile_text(p, p->modules.items[f->module].name) : "";
 }
 
-/* [kernel.kallsyms], vmlinux, vmlinux-6.1.0-18-amd64, nf_conntrack.ko */
 static bool is_kernel_module(const char *module)
 {
-	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
-
-	return (module[0] == '[' || text_ends(base, "vmlinux") || text_starts(base, "vmlinux-") ||
-		text_ends(base, ".ko")) &&
-	       !strstr(module, "unknown");
+	return (module[0] == '[' || text_ends(module, "vmlinux")) && !strstr(module, "unknown");
 }
 
-/* /tmp/perf-1234.map, or what `perf inject --jit` made of a jitdump: jitted-1234-5.so */
+/* /tmp/perf-1234.map */
 static bool is_jit_map(const char *module)
 {
-	const char *jitted = strstr(module, "/jitted-");
-
-	if (jitted && text_ends(jitted, ".so"))
-		return true;
 	for (const char *p = module; (p = strstr(p, "/tmp/perf-")); p++) {
 		const char *digits = p + 10;
 		size_t n = strspn(digits, "0123456789");
@@ -132,46 +115,48 @@ static void add_unknown(struct buf *out, const struct profile_frame *f, const ch
 	export_folded_symbol(out, name.data, name.len, comm);
 }
 
-/* One frame, or several: a JIT's map may say "caller->inlined->inlined". */
+/* One frame, or several: a JIT's map may say "caller->inlined->inlined". Each begins with ';'. */
 static void add_frame(struct buf *out, const struct profile *p, const struct profile_frame *f,
 		      const char *comm, const struct folded_options *o)
 {
-	const char *module = module_name(p, f), *at = profile_text(p, f->symbol);
-	size_t from = out->len;
+	static const char unknown[] = "[unknown]";
+	const char *module = module_name(p, f);
+	const char *at = f->symbol ? profile_text(p, f->symbol) : unknown, *end = at + strlen(at);
 	bool first = true;
 
-	if (!f->symbol) {
-		add_unknown(out, f, module, comm, o);
-		add_marks(out, from, module, false, o);
-		return;
-	}
-	do {
-		const char *arrow = strstr(at, "->");
-		size_t len = arrow ? (size_t)(arrow - at) : strlen(at);
-		if (!first)
-			buf_add_char(out, ';');
-		from = out->len;
-		export_folded_symbol(out, at, len, comm);
+	/* what is empty behind the last arrow is no function */
+	while (end - at >= 2 && memcmp(end - 2, "->", 2) == 0)
+		end -= 2;
+	while (at && at < end) {
+		const char *arrow = memmem(at, (size_t)(end - at), "->", 2);
+		size_t len = (size_t)((arrow ? arrow : end) - at);
+		buf_add_char(out, ';');
+		size_t from = out->len;
+		if (len == sizeof(unknown) - 1 && memcmp(at, unknown, len) == 0)
+			add_unknown(out, f, module, comm, o);
+		else
+			export_folded_symbol(out, at, len, comm);
 		add_marks(out, from, module, !first, o);
 		first = false;
-		/* what is empty behind the last arrow is no function */
-		at = arrow && arrow[2] ? arrow + 2 : NULL;
-	} while (at);
+		at = arrow ? arrow + 2 : NULL;
+	}
 }
 
 static void add_comm(struct buf *out, const struct profile *p, const struct profile_sample *s,
 		     const struct folded_options *o)
 {
 	size_t from = out->len;
+	bool has_pid = s->have & PROFILE_HAVE_PID;
 
 	buf_add_str(out, profile_text(p, s->comm));
 	if (o->tid || o->pid) {
-		if (s->have & PROFILE_HAVE_PID)
+		/* to FlameGraph's script a tid of 0 is none: "swapper 0/0" is "swapper-?/0" */
+		if (has_pid && s->tid)
 			buf_addf(out, "-%u", s->pid);
 		else
 			buf_add_str(out, "-?");
 		if (o->tid)
-			buf_addf(out, "/%u", s->tid);
+			buf_addf(out, "/%u", has_pid && !s->tid ? s->pid : s->tid);
 	}
 	for (size_t i = from; i < out->len; i++) {
 		unsigned char c = (unsigned char)out->data[i];
@@ -189,7 +174,7 @@ struct folded_names {
 	struct buf text;
 	struct {
 		size_t at, len;
-	} * frames; /* by frame; len 0 = not yet */
+	} * frames; /* by frame, each with its ';'; len 0 = not yet */
 };
 
 static void add_known_frame(struct buf *out, const struct profile *p, uint32_t frame,
@@ -216,7 +201,6 @@ static void add_stack(struct buf *out, const struct profile *p, const struct pro
 	/* Java's tidying asks how the label begins, and the label is the line's beginning */
 	bool java = text_starts(buf_str(out) + from, "java");
 	while (n-- > 0) {
-		buf_add_char(out, ';');
 		if (java)
 			add_frame(out, p, &p->frames.items[frames[n]], "java", o);
 		else
