@@ -15,7 +15,6 @@ set -u
 rig_cache=${ZSCOPE_TEST_CACHE:-/var/cache/zombiescope-test}
 rig_packages=systemd,systemd-sysv,dbus,docker.io,containerd,multipath-tools,open-iscsi,snapd,unattended-upgrades,dbus-user-session,iproute2,procps,kmod
 rig_suite=${ZSCOPE_TEST_SUITE:-bookworm}
-rig_mirror=${ZSCOPE_TEST_MIRROR:-http://deb.debian.org/debian}
 
 rig_skip() { echo "nspawn rig: $1" >&2; exit 77; }
 
@@ -25,20 +24,30 @@ rig_need() {
 	for tool in "$@"; do command -v "$tool" >/dev/null || rig_skip "$tool is not installed"; done
 }
 
+# Where the tree comes from: ZSCOPE_TEST_MIRROR, or this machine's own Debian archive; nothing when apt knows none.
+rig_archive() {
+	[ -z "${ZSCOPE_TEST_MIRROR:-}" ] || { echo "$ZSCOPE_TEST_MIRROR"; return; }
+	# shellcheck disable=SC2016 # the names are apt's
+	apt-get indextargets --format '$(CREATED_BY) $(ORIGIN) $(LABEL) $(RELEASE) $(REPO_URI)' 2>/dev/null |
+		awk '$1 == "Packages" && $2 == "Debian" && $3 == "Debian" && $4 ~ /^[a-z]+$/ && !uri { uri = $5 } END { print uri }'
+}
+
 # The tree is made under a lock in a scratch name and renamed, so that a killed run leaves no half tree behind.
 rig_tree() {
 	rig_need debootstrap flock
-	local key tree scratch
+	local key tree scratch archive
 	key=$(printf '%s' "$rig_suite $rig_packages" | sha256sum | cut -c1-12)
 	tree=$rig_cache/tree-$key
 	mkdir -p "$rig_cache/debs" || exit 2
 	exec 9>"$rig_cache/lock"
 	flock -w 900 9 || rig_skip "another run makes the tree for more than 15 minutes"
 	if [ ! -d "$tree" ]; then
+		archive=$(rig_archive)
+		[ -n "$archive" ] || rig_skip "apt knows no Debian archive (ZSCOPE_TEST_MIRROR=URL names one)"
 		scratch=$rig_cache/scratch.$$
 		rm -rf "$scratch"
 		if ! timeout -k 5 800 debootstrap --variant=minbase --cache-dir="$rig_cache/debs" --include="$rig_packages" \
-			"$rig_suite" "$scratch" "$rig_mirror" >"$rig_cache/debootstrap.log" 2>&1 9>&-; then
+			"$rig_suite" "$scratch" "$archive" >"$rig_cache/debootstrap.log" 2>&1 9>&-; then
 			tail -n 3 "$rig_cache/debootstrap.log" >&2
 			rm -rf "$scratch"
 			rig_skip "debootstrap failed (network?)"
