@@ -108,6 +108,11 @@ static void add_unknown(struct buf *out, const struct profile_frame *f, const ch
 	AUTO_BUF struct buf name = { 0 };
 	const char *slash = strrchr(module, '/');
 
+	/* to FlameGraph's script "[unknown] (/x (deleted))" is a function "[unknown] (/x" */
+	if (text_ends(module, " (deleted)")) {
+		buf_add_str(out, "[unknown] ");
+		return;
+	}
 	buf_addf(&name, "[%s", !module[0] ? "unknown" : slash ? slash + 1 : module);
 	if (o->addrs)
 		buf_addf(&name, " <%llx>", (unsigned long long)f->address);

@@ -80,6 +80,7 @@ def texts(directory):
                          for c in COMMS for i, n in enumerate(NAMES)),
         "files": "".join(sample(c, [(0x7f01, f"{n} ({f})"), (0x55, "main (/bin/a)")])
                          for c in COMMS for f in FILES for n in ("f(int)+0x1", "[unknown]", "La/b;::c->[unknown]->x_[j]")),
+        "deleted": sample("app 1/2", [(1, "[unknown] (/usr/bin/x (deleted))"), (2, "main (/x)")]),
         "events": sample("app 1/2", [(1, "f (/x)")]) + sample("app 1/2", [(1, "g (/x)")], "faults") + sample("app 1/2", []),
     }
     for name, text in own.items():

@@ -131,10 +131,13 @@ TEST(unknown_functions_are_named_after_their_file)
 	add(&p, "a", "", "/usr/lib/libc.so", "c", 1);
 	add(&p, "a", "", "", "c", 1);
 	add(&p, "a", "", "[kernel.kallsyms]", "c", 1);
+	add(&p, "d", "", "/x (deleted)", "c", 1);
 	check_folded(&p, (struct folded_options){ .pid = true, .kernel = true },
-		     "a-7;[[kernel.kallsyms]]_[k] 1\na-7;[libc.so] 1\na-7;[unknown] 1\n");
+		     "a-7;[[kernel.kallsyms]]_[k] 1\na-7;[libc.so] 1\na-7;[unknown] 1\n"
+		     "d-7;[unknown]  1\n");
 	check_folded(&p, (struct folded_options){ .addrs = true },
-		     "a;[[kernel.kallsyms] <1f>] 1\na;[libc.so <1f>] 1\na;[unknown <1f>] 1\n");
+		     "a;[[kernel.kallsyms] <1f>] 1\na;[libc.so <1f>] 1\na;[unknown <1f>] 1\n"
+		     "d;[unknown]  1\n");
 }
 
 TEST(one_event_at_a_time)
