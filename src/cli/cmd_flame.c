@@ -10,6 +10,7 @@
 #include "export_speedscope.h"
 #include "export_svg.h"
 #include "import.h"
+#include "profile_read.h"
 #include "profile_window.h"
 #include "timefmt.h"
 #include "view_flame.h"
@@ -258,6 +259,9 @@ static int flame_file(const struct invocation *in, const struct profile_window_o
 	if (r < 0)
 		return r;
 	profile_window_filter(w, &p);
+	profile_demangle(&p);
+	if (profile_failed(&p))
+		return err_set(err, -ENOMEM, "out of memory");
 	return flame_show(in, &p, &none, err);
 }
 

@@ -42,24 +42,24 @@ def run(argv, **options):
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **options)
 
 
-def record(path, options, pipe=False):
+def record(path, options, pipe=False, load=LOAD):
     """perf 6.1 crashes now and then when another recorder asks the kernel for build ids meanwhile: then again."""
     for _ in range(4):
-        r = record_once(path, options, pipe)
+        r = record_once(path, options, pipe, load)
         if r.returncode == 0 and perf_samples(path):
             break
     return r
 
 
-def record_once(path, options, pipe):
+def record_once(path, options, pipe, load):
     chain = [] if "no-chain" in path else ["-g"]
     event = [] if "-e" in options else ["-e", "cpu-clock"]
     frequency = [] if "-c" in options else ["-F", "999"]
     argv = [PERF, "record", "-q", *frequency, *event, *chain, *options]
     if pipe:
         with open(path, "wb") as out:
-            return subprocess.run(argv + ["-o", "-", "--", *LOAD], stdout=out, stderr=subprocess.PIPE, timeout=60)
-    return run(argv + ["-o", path, "--", *LOAD])
+            return subprocess.run(argv + ["-o", "-", "--", *load], stdout=out, stderr=subprocess.PIPE, timeout=60)
+    return run(argv + ["-o", path, "--", *load])
 
 
 def perf_samples(path):
@@ -159,6 +159,23 @@ def check_file_window(path):
     check("file: a window of it", tree["samples"] == inside < len(times), (tree["samples"], inside, len(times)))
     r = run([ZSCOPE, "flame", "-", *window], input=b"a 1 cycles:\n\t1 f (m)\n\n")
     check("file: no window without times", r.returncode == 2 and b"no times" in r.stderr, r.stderr)
+
+
+def check_names(scratch):
+    """What a linker calls _ZN... has its programmer's name, in a file as in a recording."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        print("skipped  names: no C compiler")
+        return
+    program, path, store = (os.path.join(scratch, name) for name in ("names", "names.data", "names-store"))
+    source = b"""void _ZN3box4call17h0123456789abcdefE(void) { for (volatile long i = 0; i < 200000000; i++); }
+                 int main(void) { _ZN3box4call17h0123456789abcdefE(); }"""
+    run([compiler, "-O0", "-x", "c", "-o", program, "-"], input=source).check_returncode()
+    record(path, [], load=[program])
+    run([ZSCOPE, "import", "--store", store, path]).check_returncode()
+    for argv in (["flame", "--folded", path], ["flame", path], ["export", "--folded", path], ["flame", "--folded", "--store", store]):
+        text = run([ZSCOPE, *argv]).stdout
+        check(f"names: {' '.join(argv[:-1])}", b"box::call" in text and b"_ZN" not in text, text[:300])
 
 
 def check_browser(scratch, store):
@@ -284,6 +301,7 @@ def main():
         size = sum(os.path.getsize(os.path.join(store, name)) for name in os.listdir(store))
         check("import says how large the recording is", said == size, (said, size))
         check_file_window(os.path.join(scratch, "file.data"))
+        check_names(scratch)
         check_exports(os.path.join(scratch, "file.data"), store)
         check_browser(scratch, store)
         check_directory(scratch)
