@@ -71,7 +71,7 @@ def perf_samples(path):
 def parse(text):
     samples = []
     for line in text.splitlines():
-        m = re.match(r"\s*(\S.*?)\s+(\d+)/(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):\s+(?:\d+\s+)?(\S+):\s*(.*)$", line)
+        m = re.match(r"\s*(\S.*?)\s+(-?\d+)/(-?\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):\s+(?:\d+\s+)?(\S+):\s*(.*)$", line)
         if m:
             samples.append([m.group(1), int(m.group(2)), int(m.group(3)), m.group(4), m.group(5), 1 if m.group(6) else 0])
         elif line.strip():
