@@ -4,20 +4,12 @@ file and byte must be right; purge must free all that can be freed while a neigh
 usage: zombies.py ZSCOPE ZOMBIE_MAKER"""
 import glob, json, os, random, shutil, signal, subprocess, sys, time
 
+from zombie_rig import check, memory_top, open_links
+
 zscope, maker = sys.argv[1:3]
 SIZE = 8192
 BARE = ("process", "namespace", "socket")  # held without a page
 OWN = ("memfd", "anon")  # memory of a process, no file that has a name
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
 
 
 def run(*args, status=0, env=None):
@@ -44,14 +36,7 @@ def stays(path, before):
     return before - resident(path) <= (before >> 4 if pages_out() else 0)
 
 
-if os.geteuid() != 0:
-    skip("not root")
-if not os.path.exists("/sys/kernel/btf/vmlinux"):
-    skip("no kernel BTF")
-top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
-v2 = os.path.exists(top + "/cgroup.controllers")
-if v2 and "memory" not in open(top + "/cgroup.subtree_control").read().split():
-    skip("the memory controller is not enabled below " + top)
+top, v2 = memory_top()
 
 rand = random.Random()
 name = "zscope-zombies-%08x" % rand.getrandbits(32)
@@ -238,7 +223,7 @@ def watch_without_bpf():
     """inotify tells names, not who, nor when the kernel let go."""
     watched = subprocess.Popen([zscope, "zombies", "--watch", "4s", "--json"], stdout=subprocess.PIPE, env=dict(os.environ, ZSCOPE_CENSUS="off"))
     for attempt in range(400):
-        if any("inotify" in os.readlink(e.path) for e in os.scandir(f"/proc/{watched.pid}/fd")):
+        if any("inotify" in link for link in open_links(watched.pid)):
             break
         time.sleep(0.01)
     time.sleep(1)  # its watches

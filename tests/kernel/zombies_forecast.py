@@ -4,28 +4,11 @@ text. The recorder counts the whole host: what others do to it meanwhile is coun
 usage: zombies_forecast.py ZSCOPE ZOMBIE_MAKER"""
 import datetime, json, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
 
+from zombie_rig import check, memory_top, skip
+
 zscope, maker = sys.argv[1:3]
 BATCH, EVERY_S, LENGTH_S = 100, 5, 140
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-
-
-if os.geteuid() != 0:
-    skip("not root")
-if not os.path.exists("/sys/kernel/btf/vmlinux"):
-    skip("no kernel BTF")
-top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
-v2 = os.path.exists(top + "/cgroup.controllers")
-if v2 and "memory" not in open(top + "/cgroup.subtree_control").read().split():
-    skip("the memory controller is not enabled below " + top)
+top, v2 = memory_top()
 name = "zscope-forecast-%08x" % random.getrandbits(32)
 base, shm = f"{top}/{name}", f"/dev/shm/{name}"
 store = tempfile.mkdtemp(prefix="zscope-forecast-")

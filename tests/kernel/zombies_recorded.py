@@ -4,25 +4,10 @@ dated by the serial numbers of the recorded censuses. Then rate, forecast and fo
 usage: zombies_recorded.py ZSCOPE ZOMBIE_MAKER"""
 import json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
+from zombie_rig import check, memory_top, open_links
+
 zscope, maker = sys.argv[1:3]
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def check(ok, what):
-    if not ok:
-        raise AssertionError(what)
-
-
-if os.geteuid() != 0:
-    skip("not root")
-if not os.path.exists("/sys/kernel/btf/vmlinux"):
-    skip("no kernel BTF")
-top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
-v2 = os.path.exists(top + "/cgroup.controllers")
+top, v2 = memory_top()
 name = "zscope-dates-%08x" % random.getrandbits(32)
 base, below = f"{top}/{name}", f"/{name}"
 shm = f"/dev/shm/{name}"
@@ -68,7 +53,7 @@ def frames(at_least):
 def attached(process):
     """Waits until its programs hang on the four tracepoints."""
     for attempt in range(400):
-        links = [os.readlink(e.path) for e in os.scandir(f"/proc/{process.pid}/fd")]
+        links = open_links(process.pid)
         if sum("bpf_link" in l or "raw-tracepoint" in l for l in links) >= 4:
             return
         time.sleep(0.01)
