@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "buf.h"
+#include "root.h"
 #include "text.h"
 
 #define LAB_NAME_PREFIX "zscope-lab-"
@@ -110,17 +112,16 @@ int lab_journal_add(int fd, enum lab_trace trace, const char *value, struct err 
 
 int lab_journal_start_time(pid_t pid, uint64_t *ret)
 {
-	char path[32], text[1024];
-	const char *p;
+	AUTO_ROOT struct root root = { .fd = -1 };
+	AUTO_BUF struct buf text = { 0 };
+	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	if (root_open(NULL, &root, NULL) < 0 ||
+	    root_read(&root, path, ROOT_FILE_CAP, &text, NULL) < 0)
 		return -ESRCH;
-	text[n] = '\0';
 	/* the name may hold blanks and ')': fields are counted from the last one */
-	p = strrchr(text, ')');
+	const char *p = strrchr(buf_str(&text), ')');
 	return p && text_column_u64(p + 1, 19, ret) == 0 ? 0 : -ESRCH;
 }
 

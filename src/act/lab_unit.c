@@ -4,13 +4,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "auto.h"
 #include "buf.h"
 #include "manager.h"
+#include "proc_pid.h"
+#include "root.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -23,7 +24,7 @@ static const uint64_t lab_unit_enter_ns = 10 * NS_PER_S;
 bool lab_unit_wanted(const struct lab_run *run)
 {
 	return strcmp(run->options.mode, "unit") == 0 ||
-	       (strcmp(run->options.mode, "auto") == 0 && sd_booted() > 0);
+	       (strcmp(run->options.mode, "auto") == 0 && manager_is_there());
 }
 
 int lab_unit_write(struct lab_run *run, const char *name, const char *text, struct err *err)
@@ -58,22 +59,20 @@ int lab_unit_start(struct lab_run *run, const char *name, const char *service, s
 	return r < 0 ? r : manager_start(m, name, err);
 }
 
-static bool unit_holds_us(const char *scope)
+/* v1 has a line of its own for memory, v2 only the one of all controllers. */
+static bool unit_holds_us(const struct root *root, const char *scope)
 {
-	char text[4096];
-	AUTO_CLOSE int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	static const char *const controllers[] = { "memory", NULL };
+	AUTO_BUF struct buf text = { 0 };
+	const char *path;
+	size_t len;
 
-	if (n <= 0)
+	if (root_read(root, "proc/self/cgroup", ROOT_FILE_CAP, &text, NULL) < 0)
 		return false;
-	text[n] = '\0';
-	for (const char *line = text; line && *line; line = text_next_line(line)) {
-		char copy[600];
-		(void)text_copy_n(copy, sizeof(copy), line, text_line_len(line));
-		/* v1 has a line of its own for memory, v2 only the one of all controllers */
-		if ((strstr(copy, ":memory:") || text_starts(copy, "0::")) && strstr(copy, scope))
+	for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
+		if (proc_pid_cgroup_parse(buf_str(&text), controllers[i], &path, &len) == 0 &&
+		    memmem(path, len, scope, strlen(scope)))
 			return true;
-	}
 	return false;
 }
 
@@ -81,14 +80,17 @@ int lab_unit_enter_scope(struct lab_run *run, const char *scope, const char *sli
 {
 	struct timespec pause = { .tv_nsec = LAB_UNIT_POLL_MS * (long)NS_PER_MS };
 	uint64_t until = clock_mono_ns() + lab_unit_enter_ns;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	AUTO_MANAGER struct manager *m = NULL;
 
 	int r = lab_journal_add(run->journal, LAB_TRACE_UNIT, scope, err);
 	if (r == 0)
+		r = root_open(NULL, &root, err);
+	if (r == 0)
 		r = manager_open(&m, err);
 	if (r == 0)
 		r = manager_make_scope(m, scope, slice, getpid(), err);
-	while (r == 0 && !unit_holds_us(scope)) {
+	while (r == 0 && !unit_holds_us(&root, scope)) {
 		if (clock_mono_ns() > until)
 			return err_set(err, -ETIMEDOUT, "%s has no memory cgroup", scope);
 		nanosleep(&pause, NULL);
@@ -115,7 +117,7 @@ int lab_unit_remove(const char *name, struct err *err)
 
 	if (!lab_journal_is_our_unit(name))
 		return err_set(err, -EINVAL, "'%s' is no unit of the lab", name);
-	int r = sd_booted() > 0 ? manager_open(&m, err) : 0;
+	int r = manager_is_there() ? manager_open(&m, err) : 0;
 	if (r == 0 && m)
 		r = manager_unit_get(m, name, &unit, err);
 	if (r == 0 && unit.loaded && strcmp(unit.active, "inactive") != 0 &&

@@ -1,13 +1,13 @@
 #include "manager.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "auto.h"
+#include "systemd_library.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -27,45 +27,58 @@ struct manager {
 
 static void message_unref(sd_bus_message **m)
 {
-	sd_bus_message_unref(*m);
+	systemd.bus_message_unref(*m);
+}
+static void bus_error_free(sd_bus_error *e)
+{
+	systemd.bus_error_free(e);
 }
 #define AUTO_MESSAGE   __attribute__((cleanup(message_unref)))
-#define AUTO_BUS_ERROR __attribute__((cleanup(sd_bus_error_free)))
+#define AUTO_BUS_ERROR __attribute__((cleanup(bus_error_free)))
 
 static int manager_connect_private(sd_bus **ret)
 {
 	sd_bus *bus = NULL;
-	int r = sd_bus_new(&bus);
+	int r = systemd.bus_new(&bus);
 
 	if (r < 0)
 		return r;
-	r = sd_bus_set_address(bus, "unix:path=/run/systemd/private");
+	r = systemd.bus_set_address(bus, "unix:path=/run/systemd/private");
 	if (r >= 0)
-		r = sd_bus_start(bus);
+		r = systemd.bus_start(bus);
 	if (r < 0) {
-		sd_bus_unref(bus);
+		systemd.bus_unref(bus);
 		return r;
 	}
 	*ret = bus;
 	return 0;
 }
 
+/* As sd_booted(3) has it. */
+bool manager_is_there(void)
+{
+	return faccessat(AT_FDCWD, "/run/systemd/system", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int manager_open(struct manager **ret, struct err *err)
 {
 	sd_bus *bus = NULL;
 
-	if (sd_booted() <= 0)
+	if (!manager_is_there())
 		return err_set(err, -ENOENT,
 			       "pid 1 is not systemd here: units cannot be stopped or masked");
-	int r = geteuid() == 0 ? manager_connect_private(&bus) : -EACCES;
+	int r = systemd_library_load(err);
 	if (r < 0)
-		r = sd_bus_open_system(&bus);
+		return r;
+	r = geteuid() == 0 ? manager_connect_private(&bus) : -EACCES;
+	if (r < 0)
+		r = systemd.bus_open_system(&bus);
 	if (r < 0)
 		return err_set(err, r, "the service manager does not answer: %s", strerror(-r));
-	sd_bus_set_method_call_timeout(bus, call_timeout_us);
+	systemd.bus_set_method_call_timeout(bus, call_timeout_us);
 	struct manager *m = calloc(1, sizeof(*m));
 	if (!m) {
-		sd_bus_flush_close_unref(bus);
+		systemd.bus_flush_close_unref(bus);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	m->bus = bus;
@@ -77,7 +90,7 @@ void manager_close(struct manager *m)
 {
 	if (!m)
 		return;
-	sd_bus_flush_close_unref(m->bus);
+	systemd.bus_flush_close_unref(m->bus);
 	free(m);
 }
 
@@ -92,11 +105,11 @@ static int manager_object(struct manager *m, const char *unit, char **ret_path, 
 	AUTO_MESSAGE sd_bus_message *reply = NULL;
 	const char *path;
 
-	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "LoadUnit", &e, &reply,
-				   "s", unit);
+	int r = systemd.bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "LoadUnit", &e,
+					&reply, "s", unit);
 	if (r < 0)
 		return manager_say(err, r, &e, unit);
-	r = sd_bus_message_read(reply, "o", &path);
+	r = systemd.bus_message_read(reply, "o", &path);
 	if (r < 0)
 		return err_set(err, r, "%s: a reply that is no object path", unit);
 	*ret_path = strdup(path);
@@ -109,8 +122,8 @@ static void manager_property(struct manager *m, const char *object, const char *
 	AUTO_FREE char *text = NULL;
 
 	ret[0] = '\0';
-	if (sd_bus_get_property_string(m->bus, DESTINATION, object, interface, name, NULL, &text) >=
-	    0)
+	if (systemd.bus_get_property_string(m->bus, DESTINATION, object, interface, name, NULL,
+					    &text) >= 0)
 		text_copy(ret, size, text);
 }
 
@@ -139,8 +152,8 @@ int manager_unit_get(struct manager *m, const char *unit, struct manager_unit *r
 static int manager_job(struct manager *m, const char *method, const char *unit, struct err *err)
 {
 	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;
-	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, method, &e, NULL, "ss",
-				   unit, "replace");
+	int r = systemd.bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, method, &e, NULL,
+					"ss", unit, "replace");
 
 	return r < 0 ? manager_say(err, r, &e, unit) : 0;
 }
@@ -173,10 +186,10 @@ int manager_make_scope(struct manager *m, const char *scope, const char *slice, 
 		       struct err *err)
 {
 	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;
-	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "StartTransientUnit", &e,
-				   NULL, "ssa(sv)a(sa(sv))", scope, "fail", 4, "PIDs", "au", 1,
-				   (uint32_t)pid, "Slice", "s", slice, "MemoryAccounting", "b", 1,
-				   "CollectMode", "s", "inactive-or-failed", 0);
+	int r = systemd.bus_call_method(
+		m->bus, DESTINATION, OBJECT, MANAGER, "StartTransientUnit", &e, NULL,
+		"ssa(sv)a(sa(sv))", scope, "fail", 4, "PIDs", "au", 1, (uint32_t)pid, "Slice", "s",
+		slice, "MemoryAccounting", "b", 1, "CollectMode", "s", "inactive-or-failed", 0);
 
 	return r < 0 ? manager_say(err, r, &e, scope) : 0;
 }
@@ -184,9 +197,10 @@ int manager_make_scope(struct manager *m, const char *scope, const char *slice, 
 int manager_reload(struct manager *m, struct err *err)
 {
 	AUTO_BUS_ERROR sd_bus_error e = SD_BUS_ERROR_NULL;
-	sd_bus_set_method_call_timeout(m->bus, reload_timeout_us);
-	int r = sd_bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "Reload", &e, NULL, NULL);
-	sd_bus_set_method_call_timeout(m->bus, call_timeout_us);
+	systemd.bus_set_method_call_timeout(m->bus, reload_timeout_us);
+	int r = systemd.bus_call_method(m->bus, DESTINATION, OBJECT, MANAGER, "Reload", &e, NULL,
+					NULL);
+	systemd.bus_set_method_call_timeout(m->bus, call_timeout_us);
 
 	return r < 0 ? manager_say(err, r, &e, "daemon-reload") : 0;
 }

@@ -18,6 +18,8 @@ struct manager_unit {
 	bool loaded;
 };
 
+/* Whether pid 1 is systemd. */
+bool manager_is_there(void);
 /* systemd's private socket when root, else the system bus. -ENOENT with a reason when pid 1 is not
  * systemd. */
 int manager_open(struct manager **ret, struct err *err);

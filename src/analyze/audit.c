@@ -272,7 +272,7 @@ static int audit_compare(const void *x, const void *y)
 
 int audit_run(const struct audit_input *in, struct audit *ret, struct err *err)
 {
-	*ret = (struct audit){ .image = in->image };
+	*ret = (struct audit){ .image = in->image, .captured = in->captured };
 	ret->first_boot = in->plan && in->plan->first_boot;
 	audit_shape(in, ret);
 	int r = container_loops_find(in->set, in->now_ns, &ret->loops);

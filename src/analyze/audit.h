@@ -61,7 +61,7 @@ struct audit {
 	struct arena arena;
 	enum host_shape shape;
 	bool forced;
-	bool image, first_boot;
+	bool image, captured, first_boot;
 	const char *machine_id;
 	VEC(struct shape_evidence) shapes;
 	VEC(struct audit_unit) units; /* loops first, then failed, misfits, the rest; by name */

@@ -66,19 +66,11 @@ static int audit_command(struct invocation *in, struct err *err)
 	r = audit_read_all(&root, o->knowledge, &read, err);
 	if (r < 0)
 		return r;
-	struct audit_input input = {
-		.set = &read.set,
-		.plan = read.have_plan ? &read.plan : NULL,
-		.agents = &read.agents,
-		.shapes = &read.shapes,
-		.forced = shape,
-		.ask = host_probe_ask,
-		.ask_arg = &read.probe,
-		.now_ns = read.captured_ns ? read.captured_ns : in->now_ns,
-		.image = !read.booted,
-		.captured = read.booted && !root.live,
-		.all = o->all,
-	};
+	struct audit_input input =
+		audit_read_input(&read, read.captured_ns ? read.captured_ns : in->now_ns);
+	input.forced = shape;
+	input.captured = read.booted && !root.live;
+	input.all = o->all;
 	r = audit_run(&input, &audit, err);
 	if (r < 0)
 		return r;
@@ -110,7 +102,8 @@ const struct command cmd_audit = {
 		       "container root file "
 		       "system, debootstrap tree): what will be enabled and started at first boot, "
 		       "and why. "
-		       "Nothing outside DIR is read.\n"
+		       "Nothing outside DIR is read. What 'zscope capture' wrote is a host, as "
+		       "it ran then.\n"
 		       "Exit status 0: nothing found; 1: a finding; 2: could not tell. It serves "
 		       "as a gate in an "
 		       "image pipeline with --format junit or sarif.",

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 
 #include "auto.h"
 #include "commands.h"
 #include "record_parts.h"
 #include "segment.h"
+#include "systemd_library.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -71,15 +71,22 @@ static void record_say(void *arg, const char *line)
 	fprintf(stderr, "zscope record: %s\n", line);
 }
 
-/* The service manager, when there is one, hears of every tick. */
+/* The service manager, when it started us as a service that answers. */
+static void record_notify(const char *state)
+{
+	if (getenv("NOTIFY_SOCKET") && systemd_library_load(NULL) == 0)
+		systemd.notify(0, state);
+}
+
+/* It hears of every tick. */
 static void record_alive(void *arg, bool first)
 {
 	if (!first) {
-		sd_notify(0, "WATCHDOG=1");
+		record_notify("WATCHDOG=1");
 		return;
 	}
 	fprintf(stderr, "zscope record: recording to %s\n", (const char *)arg);
-	sd_notify(0, "READY=1\nSTATUS=recording");
+	record_notify("READY=1\nSTATUS=recording");
 }
 
 static int record_run(struct invocation *in, struct err *err)
@@ -117,7 +124,7 @@ static int record_run(struct invocation *in, struct err *err)
 		code = root_open(NULL, &root, err);
 	if (code == 0)
 		code = recorder_run(&r, err);
-	sd_notify(0, "STOPPING=1");
+	record_notify("STOPPING=1");
 	return code < 0 ? code : STATUS_OK;
 }
 

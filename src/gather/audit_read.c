@@ -109,25 +109,50 @@ static void audit_read_live(const struct root *root, struct audit_read *a)
 			unit_describe(a->tree, u->name, &a->set, u);
 }
 
+/* Why a capture holds no states of units: what pid 1 was tells it, where that was captured. */
+static void audit_tell_no_units(const struct root *root, struct audit_read *a)
+{
+	AUTO_BUF struct buf comm = { 0 };
+
+	a->partial = true;
+	if (root_read(root, "proc/1/comm", 64, &comm, NULL) < 0)
+		unknowns_add(&a->set.unknowns, "units", "the capture does not hold their states");
+	else if (strncmp(buf_str(&comm), "systemd\n", 8) == 0)
+		unknowns_add(&a->set.unknowns, "units",
+			     "systemd did not tell their states when the host was captured");
+	else
+		unknowns_add(&a->set.unknowns, "units",
+			     "pid 1 was not systemd when the host was captured: no unit ran");
+}
+
 /* A captured host: its units as they were told then. */
-static bool audit_read_captured(const struct root *root, struct audit_read *a)
+static void audit_read_captured(const struct root *root, struct audit_read *a)
 {
 	AUTO_BUF struct buf bytes = { 0 }, clock = { 0 };
 	AUTO_TICK struct tick tick = { 0 };
 
-	if (root->live || root_read(root, CAPTURED_UNITS, ROOT_FILE_CAP, &bytes, NULL) < 0)
-		return false;
-	if (rec_units_decode(buf_str(&bytes), bytes.len, &a->set) < 0) {
-		unknowns_add(&a->set.unknowns, "unit states", "/%s is damaged", CAPTURED_UNITS);
-		return false;
-	}
 	if (root_read(root, CAPTURED_CLOCK, 4096, &clock, NULL) == 0 &&
 	    captured_clock_parse(buf_str(&clock), &tick, NULL) == 0)
 		a->captured_ns = tick.real_ns;
-	if (a->tree)
-		vec_foreach (&a->set.units, u)
-			unit_describe(a->tree, u->name, &a->set, u);
-	return true;
+	if (root_read(root, CAPTURED_UNITS, ROOT_FILE_CAP, &bytes, NULL) < 0) {
+		audit_tell_no_units(root, a);
+	} else if (rec_units_decode(buf_str(&bytes), bytes.len, &a->set) < 0) {
+		unknowns_add(&a->set.unknowns, "unit states", "/%s is damaged", CAPTURED_UNITS);
+		a->partial = true;
+	}
+	if (!a->tree)
+		return;
+	if (a->partial)
+		(void)unit_tree_each(a->tree, audit_add_file, a);
+	vec_foreach (&a->set.units, u)
+		unit_describe(a->tree, u->name, &a->set, u);
+}
+
+/* What `capture` wrote is a host and no image, also where it holds no states of units. */
+static bool audit_is_captured(const struct root *root)
+{
+	return !root->live &&
+	       (root_exists(root, CAPTURED_CLOCK) || root_exists(root, CAPTURED_UNITS));
 }
 
 int audit_read_all(const struct root *root, const char *knowledge, struct audit_read *ret,
@@ -138,16 +163,16 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 
 	if (r < 0)
 		return r;
-	ret->booted = root->live;
+	ret->booted = root->live || audit_is_captured(root);
 	r = unit_tree_read(root, &ret->tree, &why);
-	if (r < 0 && !root->live)
+	if (r < 0 && !ret->booted)
 		return err_set(err, r, "%s", why.text);
 	if (r < 0)
 		unknowns_add(&ret->set.unknowns, "unit files", "%s", why.text);
 	if (root->live) {
 		audit_read_live(root, ret);
-	} else if (audit_read_captured(root, ret)) {
-		ret->booted = true;
+	} else if (ret->booted) {
+		audit_read_captured(root, ret);
 	} else {
 		r = unit_describe_all(ret->tree, &ret->set, err);
 		if (r == 0)
@@ -187,6 +212,20 @@ void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_n
 		audit_add_zombies(a, g->unit, g->parent, g->count, "zscope zombies", now_ns);
 }
 
+struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns)
+{
+	return (struct audit_input){
+		.set = &read->set,
+		.plan = read->have_plan ? &read->plan : NULL,
+		.agents = &read->agents,
+		.shapes = &read->shapes,
+		.ask = host_probe_ask,
+		.ask_arg = &read->probe,
+		.now_ns = now_ns,
+		.image = !read->booted,
+	};
+}
+
 int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
 		     struct unknowns *unknowns)
 {
@@ -195,15 +234,11 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 	AUTO_BUF struct buf names = { 0 };
 	struct err err = { 0 };
 	int r = audit_read_all(root, NULL, &read, &err);
-	struct audit_input input = {
-		.set = &read.set,
-		.agents = &read.agents,
-		.shapes = &read.shapes,
-		.ask = host_probe_ask,
-		.ask_arg = &read.probe,
-		.now_ns = now_ns,
-	};
+	struct audit_input input = audit_read_input(&read, now_ns);
 
+	/* what loops now is asked, not what the next boot would start */
+	input.plan = NULL;
+	input.image = false;
 	if (r == 0)
 		r = audit_run(&input, &audit, &err);
 	/* containers that loop are told also where systemd is not pid 1 or does not answer */

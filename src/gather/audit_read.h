@@ -23,6 +23,8 @@ struct audit_read {
 /* knowledge: the user's own table, NULL = only /etc/zombiescope/agents.tsv of the tree, if any. */
 int audit_read_all(const struct root *root, const char *knowledge, struct audit_read *ret,
 		   struct err *err);
+/* What audit_run() is given of it; points into read. A caller adds what it was asked for. */
+struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns);
 /* Zombies by owner, when something loops and a census can be taken. */
 void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_ns);
 /* For `check`: how many units crash-loop and which (into ret_names, 240 bytes). */

@@ -105,16 +105,7 @@ int collect_units_of(const struct root *root, uint64_t now_ns, struct collected 
 	int r = audit_read_all(root, NULL, &read, err);
 	if (r < 0)
 		return r;
-	struct audit_input input = {
-		.set = &read.set,
-		.plan = read.have_plan ? &read.plan : NULL,
-		.agents = &read.agents,
-		.shapes = &read.shapes,
-		.ask = host_probe_ask,
-		.ask_arg = &read.probe,
-		.now_ns = now_ns,
-		.image = !read.booted,
-	};
+	struct audit_input input = audit_read_input(&read, now_ns);
 	vec_foreach (&read.set.unknowns.list, u)
 		unknowns_add(&c->unknown, u->what, "%s", u->why);
 	return units_audit(c, &input, err);

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-journal.h>
 
 #include "auto.h"
 #include "map.h"
+#include "systemd_library.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -91,7 +91,7 @@ static bool journal_field(sd_journal *j, const char *field, char *ret, size_t si
 	const void *data;
 	size_t len, skip = strlen(field) + 1;
 
-	if (sd_journal_get_data(j, field, &data, &len) < 0 || len < skip)
+	if (systemd.journal_get_data(j, field, &data, &len) < 0 || len < skip)
 		return false;
 	text_copy_n(ret, size, (const char *)data + skip, len - skip);
 	return true;
@@ -196,13 +196,13 @@ static int journal_walk(struct journal_scan *s)
 {
 	uint64_t deadline_ns = clock_mono_ns() + JOURNAL_LIMIT_MS * NS_PER_MS;
 	uint64_t us;
-	int r = sd_journal_seek_tail(s->j);
+	int r = systemd.journal_seek_tail(s->j);
 
 	for (unsigned n = 0; r >= 0 && n < JOURNAL_ENTRIES_MOST; n++) {
-		r = sd_journal_previous(s->j);
+		r = systemd.journal_previous(s->j);
 		if (r <= 0)
 			break;
-		if (sd_journal_get_realtime_usec(s->j, &us) < 0)
+		if (systemd.journal_get_realtime_usec(s->j, &us) < 0)
 			continue;
 		journal_entry(s, us * 1000);
 		if (n % 256 == 255 && clock_mono_ns() > deadline_ns) {
@@ -222,12 +222,12 @@ static void journal_onset(struct journal_scan *s, struct journal_unit *u)
 	uint64_t us;
 
 	text_copy(match + 5, sizeof(match) - 5, u->name);
-	sd_journal_flush_matches(s->j);
-	if (sd_journal_add_match(s->j, ID_RESTART, 0) >= 0 &&
-	    sd_journal_add_match(s->j, match, 0) >= 0 &&
-	    sd_journal_add_match(s->j, "_PID=1", 0) >= 0 && sd_journal_seek_head(s->j) >= 0 &&
-	    sd_journal_next(s->j) > 0 && sd_journal_get_realtime_usec(s->j, &us) >= 0 &&
-	    us * 1000 < u->first_ns)
+	systemd.journal_flush_matches(s->j);
+	if (systemd.journal_add_match(s->j, ID_RESTART, 0) >= 0 &&
+	    systemd.journal_add_match(s->j, match, 0) >= 0 &&
+	    systemd.journal_add_match(s->j, "_PID=1", 0) >= 0 &&
+	    systemd.journal_seek_head(s->j) >= 0 && systemd.journal_next(s->j) > 0 &&
+	    systemd.journal_get_realtime_usec(s->j, &us) >= 0 && us * 1000 < u->first_ns)
 		u->first_ns = us * 1000;
 }
 
@@ -268,18 +268,21 @@ static int journal_match(sd_journal *j, bool by_text)
 	static const char *const ids[] = { ID_RESTART, ID_EXIT, ID_FAILURE };
 	int r = 0;
 
-	sd_journal_flush_matches(j);
+	systemd.journal_flush_matches(j);
 	for (size_t i = 0; i < ARRAY_LEN(ids) && r >= 0 && !by_text; i++)
-		r = sd_journal_add_match(j, ids[i], 0);
-	return r < 0 ? r : sd_journal_add_match(j, "_PID=1", 0);
+		r = systemd.journal_add_match(j, ids[i], 0);
+	return r < 0 ? r : systemd.journal_add_match(j, "_PID=1", 0);
 }
 
 int journal_read_directory(const char *dir, struct rec_unit_set *set, struct err *err)
 {
 	struct journal_scan s = { .set = set };
-	int r = dir ? sd_journal_open_directory(&s.j, dir, 0)
-		    : sd_journal_open(&s.j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+	int r = systemd_library_load(err);
 
+	if (r < 0)
+		return r;
+	r = dir ? systemd.journal_open_directory(&s.j, dir, 0)
+		: systemd.journal_open(&s.j, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 	if (r < 0)
 		return err_set(err, r, "the journal cannot be opened: %s", strerror(-r));
 	r = journal_match(s.j, false);
@@ -297,7 +300,7 @@ int journal_read_directory(const char *dir, struct rec_unit_set *set, struct err
 	journal_merge(&s);
 	vec_free(&s.units);
 	map_str_free(&s.by_unit);
-	sd_journal_close(s.j);
+	systemd.journal_close(s.j);
 	return r < 0 ? err_set(err, r, "the journal cannot be read: %s", strerror(-r)) : 0;
 }
 

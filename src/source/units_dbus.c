@@ -27,25 +27,28 @@ int units_fail(struct err *err, int r, const char *what)
 
 static int units_connect(struct units_bus *b, const char *address, bool is_bus)
 {
-	int r = sd_bus_new(&b->bus);
+	int r = systemd.bus_new(&b->bus);
 
 	if (r >= 0)
-		r = sd_bus_set_address(b->bus, address);
+		r = systemd.bus_set_address(b->bus, address);
 	if (r >= 0 && is_bus)
-		r = sd_bus_set_bus_client(b->bus, 1);
+		r = systemd.bus_set_bus_client(b->bus, 1);
 	if (r >= 0)
-		r = sd_bus_start(b->bus);
+		r = systemd.bus_start(b->bus);
 	if (r < 0)
-		b->bus = sd_bus_close_unref(b->bus);
+		b->bus = systemd.bus_close_unref(b->bus);
 	return r;
 }
 
 int units_bus_open(struct units_bus **ret, struct err *err)
 {
-	struct units_bus *b = calloc(1, sizeof(*b));
 	const char *address = getenv("DBUS_SYSTEM_BUS_ADDRESS");
-	int r = -ENOENT;
+	int r = systemd_library_load(err);
 
+	if (r < 0)
+		return r;
+	struct units_bus *b = calloc(1, sizeof(*b));
+	r = -ENOENT;
 	if (!b)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (geteuid() == 0)
@@ -65,7 +68,7 @@ void units_bus_close(struct units_bus *b)
 {
 	if (!b)
 		return;
-	sd_bus_close_unref(b->bus);
+	systemd.bus_close_unref(b->bus);
 	free(b);
 }
 
@@ -73,14 +76,14 @@ void units_bus_close(struct units_bus *b)
 static int units_run(struct units_bus *b)
 {
 	while (b->pending) {
-		int r = sd_bus_process(b->bus, NULL);
+		int r = systemd.bus_process(b->bus, NULL);
 		uint64_t now = clock_mono_ns();
 		if (r < 0)
 			return r;
 		if (now >= b->deadline_ns)
 			return -ETIMEDOUT;
 		if (r == 0)
-			r = sd_bus_wait(b->bus, (b->deadline_ns - now) / 1000 + 1);
+			r = systemd.bus_wait(b->bus, (b->deadline_ns - now) / 1000 + 1);
 		if (r < 0 && r != -EINTR)
 			return r;
 	}
@@ -90,16 +93,17 @@ static int units_run(struct units_bus *b)
 static int units_reply_error(struct units_call *call, sd_bus_message *m)
 {
 	call->b->pending--;
-	const sd_bus_error *e = sd_bus_message_get_error(m);
+	const sd_bus_error *e = systemd.bus_message_get_error(m);
 	if (!e)
 		return 0;
 	/* one unit that vanished is no failure of the sweep; being denied is */
-	if (sd_bus_error_has_name(e, SD_BUS_ERROR_ACCESS_DENIED))
+	if (systemd.bus_error_has_name(e, SD_BUS_ERROR_ACCESS_DENIED))
 		call->b->r = -EACCES;
-	else if (sd_bus_error_has_name(e, SD_BUS_ERROR_DISCONNECTED) ||
-		 sd_bus_error_has_name(e, SD_BUS_ERROR_NO_REPLY))
+	else if (systemd.bus_error_has_name(e, SD_BUS_ERROR_DISCONNECTED) ||
+		 systemd.bus_error_has_name(e, SD_BUS_ERROR_NO_REPLY))
 		call->b->r = -ETIMEDOUT;
-	else if (sd_bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD) && call->unit == SIZE_MAX)
+	else if (systemd.bus_error_has_name(e, SD_BUS_ERROR_UNKNOWN_METHOD) &&
+		 call->unit == SIZE_MAX)
 		call->b->r = -EOPNOTSUPP;
 	return 1;
 }
@@ -122,16 +126,16 @@ static void units_call_free(void *call)
 static int units_send(struct units_call *call, sd_bus_message *m, sd_bus_message_handler_t handler)
 {
 	sd_bus_slot *slot;
-	int r = sd_bus_call_async(call->b->bus, &slot, m, handler, call,
-				  UNITS_LIMIT_S * UINT64_C(1000000));
+	int r = systemd.bus_call_async(call->b->bus, &slot, m, handler, call,
+				       UNITS_LIMIT_S * UINT64_C(1000000));
 
 	if (r < 0) {
 		free(call);
 		return r;
 	}
-	sd_bus_slot_set_destroy_callback(slot, units_call_free);
-	sd_bus_slot_set_floating(slot, 1);
-	sd_bus_slot_unref(slot);
+	systemd.bus_slot_set_destroy_callback(slot, units_call_free);
+	systemd.bus_slot_set_floating(slot, 1);
+	systemd.bus_slot_unref(slot);
 	call->b->pending++;
 	return 0;
 }
@@ -141,18 +145,18 @@ static int units_get(struct units_bus *b, struct rec_unit_set *set, size_t unit,
 {
 	sd_bus_message *m = NULL;
 	struct units_call *call = units_call_new(b, set, unit);
-	int r = call ? sd_bus_message_new_method_call(b->bus, &m, SYSTEMD, path, PROPERTIES,
-						      property ? "Get" : "GetAll")
+	int r = call ? systemd.bus_message_new_method_call(b->bus, &m, SYSTEMD, path, PROPERTIES,
+							   property ? "Get" : "GetAll")
 		     : -ENOMEM;
 
 	if (r >= 0)
-		r = property ? sd_bus_message_append(m, "ss", interface, property)
-			     : sd_bus_message_append(m, "s", interface);
+		r = property ? systemd.bus_message_append(m, "ss", interface, property)
+			     : systemd.bus_message_append(m, "s", interface);
 	if (r >= 0)
 		r = units_send(call, m, handler);
 	else
 		free(call);
-	sd_bus_message_unref(m);
+	systemd.bus_message_unref(m);
 	return r;
 }
 
@@ -160,7 +164,7 @@ static const char *units_str(sd_bus_message *m, struct arena *arena)
 {
 	const char *s;
 
-	return sd_bus_message_read_basic(m, 's', &s) > 0 ? arena_strdup(arena, s) : NULL;
+	return systemd.bus_message_read_basic(m, 's', &s) > 0 ? arena_strdup(arena, s) : NULL;
 }
 
 /* The value of ExecStart, a(sasbttttuii): the argv of the first command. */
@@ -170,18 +174,18 @@ static const char *units_exec(sd_bus_message *m, struct arena *arena)
 	const char *path, *arg;
 	unsigned n = 0;
 
-	sd_bus_message_enter_container(m, 'a', "(sasbttttuii)");
-	for (; sd_bus_message_enter_container(m, 'r', "sasbttttuii") > 0; n++) {
-		sd_bus_message_read_basic(m, 's', &path);
-		sd_bus_message_enter_container(m, 'a', "s");
-		while (sd_bus_message_read_basic(m, 's', &arg) > 0)
+	systemd.bus_message_enter_container(m, 'a', "(sasbttttuii)");
+	for (; systemd.bus_message_enter_container(m, 'r', "sasbttttuii") > 0; n++) {
+		systemd.bus_message_read_basic(m, 's', &path);
+		systemd.bus_message_enter_container(m, 'a', "s");
+		while (systemd.bus_message_read_basic(m, 's', &arg) > 0)
 			if (n == 0 && out.len < 8192)
 				buf_addf(&out, "%s%s", out.len ? " " : "", arg);
-		sd_bus_message_exit_container(m);
-		sd_bus_message_skip(m, "bttttuii");
-		sd_bus_message_exit_container(m);
+		systemd.bus_message_exit_container(m);
+		systemd.bus_message_skip(m, "bttttuii");
+		systemd.bus_message_exit_container(m);
 	}
-	sd_bus_message_exit_container(m);
+	systemd.bus_message_exit_container(m);
 	return arena_strdup(arena, buf_str(&out));
 }
 
@@ -231,48 +235,49 @@ int units_read_variant(sd_bus_message *m, const char *key, struct rec_service *u
 	uint32_t n;
 	int32_t i;
 
-	if (sd_bus_message_peek_type(m, &type, &contents) <= 0 || type != 'v')
+	if (systemd.bus_message_peek_type(m, &type, &contents) <= 0 || type != 'v')
 		return -EBADMSG;
 	const char **string = units_string_of(u, key);
 	if (strcmp(contents, "s") == 0 && string) {
-		sd_bus_message_enter_container(m, 'v', contents);
+		systemd.bus_message_enter_container(m, 'v', contents);
 		*string = units_str(m, arena);
-		return sd_bus_message_exit_container(m);
+		return systemd.bus_message_exit_container(m);
 	}
 	if (strlen(contents) == 1 && strchr("tui", *contents)) {
-		sd_bus_message_enter_container(m, 'v', contents);
-		if (*contents == 't' && sd_bus_message_read_basic(m, 't', &t) > 0)
+		systemd.bus_message_enter_container(m, 'v', contents);
+		if (*contents == 't' && systemd.bus_message_read_basic(m, 't', &t) > 0)
 			units_set_number(u, key, t);
-		else if (*contents == 'u' && sd_bus_message_read_basic(m, 'u', &n) > 0)
+		else if (*contents == 'u' && systemd.bus_message_read_basic(m, 'u', &n) > 0)
 			units_set_number(u, key, n);
-		else if (*contents == 'i' && sd_bus_message_read_basic(m, 'i', &i) > 0 && i >= 0)
+		else if (*contents == 'i' && systemd.bus_message_read_basic(m, 'i', &i) > 0 &&
+			 i >= 0)
 			units_set_number(u, key, (uint64_t)i);
-		return sd_bus_message_exit_container(m);
+		return systemd.bus_message_exit_container(m);
 	}
 	if (strcmp(key, "InvocationID") == 0 && strcmp(contents, "ay") == 0) {
 		const void *bytes;
 		size_t len;
-		sd_bus_message_enter_container(m, 'v', contents);
-		if (sd_bus_message_read_array(m, 'y', &bytes, &len) > 0 && len == 16) {
+		systemd.bus_message_enter_container(m, 'v', contents);
+		if (systemd.bus_message_read_array(m, 'y', &bytes, &len) > 0 && len == 16) {
 			char hex[33];
 			for (size_t k = 0; k < 16; k++)
 				snprintf(hex + 2 * k, 3, "%02x", ((const uint8_t *)bytes)[k]);
 			u->invocation = arena_strdup(arena, hex);
 		}
-		return sd_bus_message_exit_container(m);
+		return systemd.bus_message_exit_container(m);
 	}
 	if (strcmp(key, "ExecStart") == 0 && strcmp(contents, "a(sasbttttuii)") == 0) {
-		sd_bus_message_enter_container(m, 'v', contents);
+		systemd.bus_message_enter_container(m, 'v', contents);
 		u->exec_start = units_exec(m, arena);
-		return sd_bus_message_exit_container(m);
+		return systemd.bus_message_exit_container(m);
 	}
 	if (strcmp(key, "ConditionResult") == 0 && strcmp(contents, "b") == 0) {
 		int yes;
-		sd_bus_message_read(m, "v", "b", &yes);
+		systemd.bus_message_read(m, "v", "b", &yes);
 		u->condition = yes ? "yes" : "no";
 		return 0;
 	}
-	return sd_bus_message_skip(m, "v");
+	return systemd.bus_message_skip(m, "v");
 }
 
 static int units_on_all(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -284,14 +289,14 @@ static int units_on_all(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (units_reply_error(call, m))
 		return 0;
 	struct rec_service *u = &call->set->units.items[call->unit];
-	if (sd_bus_message_enter_container(m, 'a', "{sv}") <= 0)
+	if (systemd.bus_message_enter_container(m, 'a', "{sv}") <= 0)
 		return 0;
-	while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
-		if (sd_bus_message_read_basic(m, 's', &key) <= 0)
+	while (systemd.bus_message_enter_container(m, 'e', "sv") > 0) {
+		if (systemd.bus_message_read_basic(m, 's', &key) <= 0)
 			break;
 		if (units_read_variant(m, key, u, &call->set->arena) < 0)
 			break;
-		sd_bus_message_exit_container(m);
+		systemd.bus_message_exit_container(m);
 	}
 	return 0;
 }
@@ -302,7 +307,7 @@ static int units_on_restarts(sd_bus_message *m, void *userdata, sd_bus_error *er
 	uint32_t n;
 
 	(void)error;
-	if (units_reply_error(call, m) || sd_bus_message_read(m, "v", "u", &n) < 0)
+	if (units_reply_error(call, m) || systemd.bus_message_read(m, "v", "u", &n) < 0)
 		return 0; /* systemd before 235 has no such property */
 	struct rec_service *u = &call->set->units.items[call->unit];
 	u->restarts = n;
@@ -316,7 +321,7 @@ static int units_on_start_time(sd_bus_message *m, void *userdata, sd_bus_error *
 	uint64_t us;
 
 	(void)error;
-	if (!units_reply_error(call, m) && sd_bus_message_read(m, "v", "t", &us) >= 0)
+	if (!units_reply_error(call, m) && systemd.bus_message_read(m, "v", "t", &us) >= 0)
 		call->set->manager_start_ns = us * 1000;
 	return 0;
 }
@@ -328,7 +333,7 @@ static int units_on_version(sd_bus_message *m, void *userdata, sd_bus_error *err
 	uint64_t version;
 
 	(void)error;
-	if (!units_reply_error(call, m) && sd_bus_message_read(m, "v", "s", &text) >= 0 &&
+	if (!units_reply_error(call, m) && systemd.bus_message_read(m, "v", "s", &text) >= 0 &&
 	    text_take_u64(&text, &version) == 0)
 		call->set->systemd_version = (unsigned)version;
 	return 0;
@@ -344,11 +349,11 @@ static int units_on_list(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 	(void)error;
 	if (units_reply_error(call, m) ||
-	    sd_bus_message_enter_container(m, 'a', "(ssssssouso)") <= 0)
+	    systemd.bus_message_enter_container(m, 'a', "(ssssssouso)") <= 0)
 		return 0;
 	set->have_units = true;
-	while (sd_bus_message_read(m, "(ssssssouso)", &name, &skip, &load, &active, &sub, &skip,
-				   &path, &job, &skip, &skip) > 0) {
+	while (systemd.bus_message_read(m, "(ssssssouso)", &name, &skip, &load, &active, &sub,
+					&skip, &path, &job, &skip, &skip) > 0) {
 		/* ListUnits of systemd before 230 gives every type */
 		if (!text_ends(name, ".service") || set->units.len >= UNITS_MOST_SERVICES ||
 		    rec_units_find(set, name))
@@ -371,18 +376,18 @@ static int units_list(struct units_bus *b, struct rec_unit_set *set, bool patter
 {
 	sd_bus_message *m = NULL;
 	struct units_call *call = units_call_new(b, set, SIZE_MAX);
-	int r = call ? sd_bus_message_new_method_call(
+	int r = call ? systemd.bus_message_new_method_call(
 			       b->bus, &m, SYSTEMD, SYSTEMD_PATH, SYSTEMD ".Manager",
 			       patterns ? "ListUnitsByPatterns" : "ListUnits")
 		     : -ENOMEM;
 
 	if (r >= 0 && patterns)
-		r = sd_bus_message_append(m, "asas", 0, 1, "*.service");
+		r = systemd.bus_message_append(m, "asas", 0, 1, "*.service");
 	if (r >= 0)
 		r = units_send(call, m, units_on_list);
 	else
 		free(call);
-	sd_bus_message_unref(m);
+	systemd.bus_message_unref(m);
 	return r;
 }
 
@@ -403,7 +408,7 @@ static int units_ask_details(struct units_bus *b, struct rec_unit_set *set,
 		char *path;
 		if (!units_interesting(u) && !(want && want(arg, u->name)))
 			continue;
-		r = sd_bus_path_encode(SYSTEMD_PATH "/unit", u->name, &path);
+		r = systemd.bus_path_encode(SYSTEMD_PATH "/unit", u->name, &path);
 		if (r < 0)
 			break;
 		r = units_get(b, set, i, path, SYSTEMD ".Service", NULL, units_on_all);

@@ -1,8 +1,7 @@
 /* What the files that speak with systemd share: units_dbus.c asks, units_watch.c listens. */
 #pragma once
 
-#include <systemd/sd-bus.h>
-
+#include "systemd_library.h"
 #include "units_dbus.h"
 
 #define SYSTEMD      "org.freedesktop.systemd1"

@@ -15,16 +15,18 @@ static int units_on_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
 	char *name = NULL;
 
 	(void)error;
-	if (sd_bus_path_decode(sd_bus_message_get_path(m), SYSTEMD_PATH "/unit", &name) <= 0 ||
-	    !text_ends(name, ".service") || sd_bus_message_read_basic(m, 's', &interface) <= 0 ||
-	    sd_bus_message_enter_container(m, 'a', "{sv}") <= 0) {
+	if (systemd.bus_path_decode(systemd.bus_message_get_path(m), SYSTEMD_PATH "/unit", &name) <=
+		    0 ||
+	    !text_ends(name, ".service") ||
+	    systemd.bus_message_read_basic(m, 's', &interface) <= 0 ||
+	    systemd.bus_message_enter_container(m, 'a', "{sv}") <= 0) {
 		free(name);
 		return 0;
 	}
-	while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
-		sd_bus_message_read_basic(m, 's', &key);
+	while (systemd.bus_message_enter_container(m, 'e', "sv") > 0) {
+		systemd.bus_message_read_basic(m, 's', &key);
 		if (strcmp(key, "ActiveState") == 0 || strcmp(key, "SubState") == 0) {
-			if (sd_bus_message_read(m, "v", "s", &s) >= 0)
+			if (systemd.bus_message_read(m, "v", "s", &s) >= 0)
 				*(*key == 'A' ? &change.active : &change.sub) =
 					arena_strdup(&arena, s);
 		} else if (units_read_variant(m, key, &u, &arena) < 0) {
@@ -32,7 +34,7 @@ static int units_on_changed(sd_bus_message *m, void *userdata, sd_bus_error *err
 		}
 		if (strcmp(key, "ExecMainStatus") == 0)
 			change.have_exit = true;
-		sd_bus_message_exit_container(m);
+		systemd.bus_message_exit_container(m);
 	}
 	change.unit = name;
 	change.result = u.result;
@@ -55,7 +57,7 @@ static int units_on_job(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	uint32_t id;
 
 	(void)error;
-	if (sd_bus_message_read(m, "uoss", &id, &path, &change.unit, &change.job) >= 0 &&
+	if (systemd.bus_message_read(m, "uoss", &id, &path, &change.unit, &change.job) >= 0 &&
 	    text_ends(change.unit, ".service"))
 		b->changed(b->changed_arg, &change);
 	return 0;
@@ -77,30 +79,30 @@ int units_bus_watch(struct units_bus *b, void (*changed)(void *arg, const struct
 
 	b->changed = changed;
 	b->changed_arg = arg;
-	int r = sd_bus_add_match_async(b->bus, NULL,
-				       "type='signal',interface='" PROPERTIES
-				       "',member='PropertiesChanged',path_namespace='" SYSTEMD_PATH
-				       "/unit'",
-				       units_on_changed, NULL, b);
+	int r = systemd.bus_add_match_async(
+		b->bus, NULL,
+		"type='signal',interface='" PROPERTIES
+		"',member='PropertiesChanged',path_namespace='" SYSTEMD_PATH "/unit'",
+		units_on_changed, NULL, b);
 	if (r >= 0)
-		r = sd_bus_add_match_async(b->bus, NULL,
-					   "type='signal',interface='" SYSTEMD
-					   ".Manager',member='UnitFilesChanged'",
-					   units_on_reload, NULL, b);
+		r = systemd.bus_add_match_async(b->bus, NULL,
+						"type='signal',interface='" SYSTEMD
+						".Manager',member='UnitFilesChanged'",
+						units_on_reload, NULL, b);
 	if (r >= 0)
-		r = sd_bus_add_match_async(b->bus, NULL,
-					   "type='signal',interface='" SYSTEMD
-					   ".Manager',member='JobRemoved'",
-					   units_on_job, NULL, b);
+		r = systemd.bus_add_match_async(b->bus, NULL,
+						"type='signal',interface='" SYSTEMD
+						".Manager',member='JobRemoved'",
+						units_on_job, NULL, b);
 	if (r >= 0)
-		r = sd_bus_message_new_method_call(b->bus, &m, SYSTEMD, SYSTEMD_PATH,
-						   SYSTEMD ".Manager", "Subscribe");
+		r = systemd.bus_message_new_method_call(b->bus, &m, SYSTEMD, SYSTEMD_PATH,
+							SYSTEMD ".Manager", "Subscribe");
 	/* "already subscribed" is as good; the answer need not be waited for */
 	if (r >= 0)
-		r = sd_bus_message_set_expect_reply(m, 0);
+		r = systemd.bus_message_set_expect_reply(m, 0);
 	if (r >= 0)
-		r = sd_bus_send(b->bus, m, NULL);
-	sd_bus_message_unref(m);
+		r = systemd.bus_send(b->bus, m, NULL);
+	systemd.bus_message_unref(m);
 	/* no flush: that would wait for a manager that may hang; it goes out with the next
 	 * processing */
 	return r < 0 ? units_fail(err, r, "subscribing to changes") : 0;
@@ -108,7 +110,7 @@ int units_bus_watch(struct units_bus *b, void (*changed)(void *arg, const struct
 
 int units_bus_fd(struct units_bus *b)
 {
-	int fd = sd_bus_get_fd(b->bus);
+	int fd = systemd.bus_get_fd(b->bus);
 	return fd < 0 ? -1 : fd;
 }
 
@@ -116,7 +118,7 @@ int units_bus_dispatch(struct units_bus *b, struct err *err)
 {
 	int r;
 
-	while ((r = sd_bus_process(b->bus, NULL)) > 0)
+	while ((r = systemd.bus_process(b->bus, NULL)) > 0)
 		;
 	return r < 0 ? units_fail(err, r, "the manager went away") : 0;
 }

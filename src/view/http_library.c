@@ -1,21 +1,17 @@
 #include "http_library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "auto.h"
+#include "library.h"
 
 /* The build reads MICROHTTPD_ABI from the library whose header it compiles with, because the name
  * is a promise about the types in that header. Debian names the package by it too. */
 #define SONAME  "libmicrohttpd.so." MICROHTTPD_ABI
 #define PACKAGE "libmicrohttpd" MICROHTTPD_ABI
 
-static const struct {
-	const char *symbol;
-	size_t offset;
-} functions[] = {
+static const struct library_function functions[] = {
 #define FUNCTION(name) { "MHD_" #name, offsetof(struct http_library, name) },
 	HTTP_LIBRARY_FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -23,21 +19,11 @@ static const struct {
 
 int http_library_load(struct http_library *ret, struct err *err)
 {
-	struct http_library library;
-	void *handle = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	struct err why = { 0 };
+	int r = library_load(SONAME, functions, ARRAY_LEN(functions), ret, &why);
 
-	if (!handle)
-		return err_set(err, -ELIBACC,
-			       "serve needs " PACKAGE ": apt-get install " PACKAGE " (%s)",
-			       dlerror());
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
-		void *function = dlsym(handle, functions[i].symbol);
-		if (!function) {
-			dlclose(handle);
-			return err_set(err, -ELIBBAD, SONAME " has no %s", functions[i].symbol);
-		}
-		memcpy((char *)&library + functions[i].offset, &function, sizeof(function));
-	}
-	*ret = library;
-	return 0;
+	if (r == -ELIBACC)
+		return err_set(err, r, "serve needs " PACKAGE ": apt-get install " PACKAGE " (%s)",
+			       why.text);
+	return r < 0 ? err_set(err, r, "%s", why.text) : 0;
 }

@@ -58,8 +58,11 @@ static enum term_color audit_color(const struct audit_unit *u)
 
 static void audit_head(FILE *out, const struct audit *a)
 {
-	fprintf(out, "%s: %s%s", a->image ? "image for" : "host", host_shape_name(a->shape),
-		a->forced ? " (as given)" : "");
+	fprintf(out, "%s: %s%s",
+		a->image      ? "image for"
+		: a->captured ? "captured host"
+			      : "host",
+		host_shape_name(a->shape), a->forced ? " (as given)" : "");
 	if (!a->forced && a->shapes.len) {
 		fputs(", because ", out);
 		terminal_text(out, a->shapes.items[0].what);

@@ -66,6 +66,12 @@ compare nagios-empty.txt "$zscope" check --format nagios --root empty
 compare npd-v1-96.txt "$zscope" check --format npd --root v1-96
 compare npd-hybrid.txt "$zscope" check --format npd --root hybrid
 
+# a captured host is one also where it has no systemd, and says why nothing of its units is known
+mkdir -p v2/proc/1
+echo runit >v2/proc/1/comm
+compare audit-no-systemd.txt "$zscope" audit --root v2
+rm -r v2/proc/1
+
 # a host travels as one file and gives the same answer
 "$zscope" capture --root v1-96 -o "$tmp/v1-96.tar.zst" >/dev/null || status=1
 compare check-v1-96.json "$zscope" check --json --root "$tmp/v1-96.tar.zst"

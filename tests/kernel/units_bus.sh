@@ -113,4 +113,11 @@ grep -q 'no answer within 2 s' "$dir/why" || fail "hanging: $(cat "$dir/why")"
 jq -e '.unknown[] | select(.what == "docker")' "$dir/out" >/dev/null || fail "the hanging engine is not named"
 asks denied true 'setpriv --reuid=65534 --regid=65534 --clear-groups'
 grep -qi 'permission denied\|access denied' "$dir/why" || fail "denied: $(cat "$dir/why")"
+# without libsystemd: what systemctl says instead, and what to install
+inside unshare -m sh -c 'mount --bind /dev/null "$(readlink -f /usr/lib/*/libsystemd.so.0)" && LD_LIBRARY_PATH=/opt/zscope/lib exec /opt/zscope/zscope audit --json' >"$dir/out" 2>"$dir/err"
+status=$?
+[ "$status" = 1 ] || { cat "$dir/err"; fail "without libsystemd: exit status $status instead of 1"; }
+jq -e '.unknown[] | select(.what == "systemd") | .why | test("apt-get install libsystemd0")' "$dir/out" >/dev/null || fail "the missing library is not named"
+jq -e '.units[] | select(.unit == "breaks.service") | .failed' "$dir/out" >/dev/null || fail "systemctl was not asked instead"
+echo "without libsystemd: named, and systemctl was asked"
 echo ok
