@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick_path.h"
+
 enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 
 struct arena_block {
@@ -66,7 +68,7 @@ char *arena_printf(struct arena *a, const char *format, ...)
 	return text;
 }
 
-void arena_free(struct arena *a)
+EVERY_TICK void arena_free(struct arena *a)
 {
 	while (a->blocks) {
 		struct arena_block *next = a->blocks->next;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick_path.h"
+
 uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 33;
@@ -204,8 +206,10 @@ bool map_str_next(const struct map_str *m, size_t *at, const char **ret_key, siz
 	return false;
 }
 
-void map_str_free(struct map_str *m)
+EVERY_TICK void map_str_free(struct map_str *m)
 {
+	if (!m->slots)
+		return;
 	for (size_t i = 0; i < m->cap; i++)
 		free(m->slots[i].key);
 	free(m->slots);

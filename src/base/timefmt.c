@@ -8,30 +8,31 @@
 #include <time.h>
 
 #include "text.h"
+#include "tick_path.h"
 
-static uint64_t clock_ns(clockid_t id)
+EVERY_TICK static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-uint64_t clock_real_ns(void)
+EVERY_TICK uint64_t clock_real_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
 
-uint64_t clock_mono_ns(void)
+EVERY_TICK uint64_t clock_mono_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t clock_boot_ns(void)
+EVERY_TICK uint64_t clock_boot_ns(void)
 {
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
-uint64_t clock_cpu_ns(void)
+EVERY_TICK uint64_t clock_cpu_ns(void)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

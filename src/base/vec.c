@@ -2,7 +2,9 @@
 
 #include <stdint.h>
 
-bool vec_grow(void **items, size_t *cap, size_t want, size_t size)
+#include "tick_path.h"
+
+EVERY_TICK bool vec_grow(void **items, size_t *cap, size_t want, size_t size)
 {
 	if (want <= *cap)
 		return true;

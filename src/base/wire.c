@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+
+#include "tick_path.h"
 #endif
 
 static uint32_t crc32c_table(uint32_t crc, const uint8_t *p, size_t len)
@@ -24,8 +26,8 @@ static uint32_t crc32c_table(uint32_t crc, const uint8_t *p, size_t len)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc32c_sse(uint32_t crc, const uint8_t *p,
-							     size_t len)
+__attribute__((target("sse4.2"))) EVERY_TICK static uint32_t
+crc32c_sse(uint32_t crc, const uint8_t *p, size_t len)
 {
 	uint64_t c = crc;
 	for (; len >= 8; p += 8, len -= 8) {
@@ -39,7 +41,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_sse(uint32_t crc, const
 }
 #endif
 
-uint32_t crc32c(uint32_t crc, const void *bytes, size_t len)
+EVERY_TICK uint32_t crc32c(uint32_t crc, const void *bytes, size_t len)
 {
 	crc = ~crc;
 #if defined(__x86_64__)
@@ -49,7 +51,7 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t len)
 	return ~crc32c_table(crc, bytes, len);
 }
 
-void wire_put_u64(struct buf *out, uint64_t value)
+EVERY_TICK void wire_put_u64(struct buf *out, uint64_t value)
 {
 	uint8_t bytes[10];
 	size_t n = 0;
@@ -60,12 +62,12 @@ void wire_put_u64(struct buf *out, uint64_t value)
 	buf_add(out, bytes, n);
 }
 
-void wire_put_i64(struct buf *out, int64_t value)
+EVERY_TICK void wire_put_i64(struct buf *out, int64_t value)
 {
 	wire_put_u64(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-void wire_put_bytes(struct buf *out, const void *bytes, size_t len)
+EVERY_TICK void wire_put_bytes(struct buf *out, const void *bytes, size_t len)
 {
 	wire_put_u64(out, len);
 	buf_add(out, bytes, len);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "tick_path.h"
 
 enum {
 	COLUMN_FEW = 4,     /* so few values are plain varints */
@@ -157,7 +158,7 @@ static void column_put_bits(struct bits_out *b, const uint64_t *values, const ui
 		*b->at++ = (uint8_t)b->word;
 }
 
-static void column_put_few(struct buf *out, const uint64_t *values, size_t n)
+EVERY_TICK static void column_put_few(struct buf *out, const uint64_t *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		wire_put_u64(out, values[i]);
@@ -176,7 +177,7 @@ static void column_put_how(struct buf *out, const uint64_t *values, const uint8_
 	out->data[out->len] = '\0';
 }
 
-void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n)
+EVERY_TICK void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n)
 {
 	if (n <= COLUMN_FEW)
 		column_put_few(out, values, n);
@@ -184,8 +185,8 @@ void column_put(struct buf *out, const uint64_t *values, const uint8_t *hints, s
 		column_put_how(out, values, hints, n, column_choose(values, hints, n));
 }
 
-void column_put_again(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n,
-		      uint64_t largest, struct column_memory *memory)
+EVERY_TICK void column_put_again(struct buf *out, const uint64_t *values, const uint8_t *hints,
+				 size_t n, uint64_t largest, struct column_memory *memory)
 {
 	unsigned length = bit_length(largest);
 	unsigned then = memory->length;

@@ -14,6 +14,7 @@
 #include "rec_softnet.h"
 #include "rec_task.h"
 #include "rec_vmstat.h"
+#include "tick_path.h"
 
 static const struct rec_desc *const descs[REC_KIND_END] = {
 	[REC_CPU] = &rec_cpu_desc,           [REC_CGROUPS] = &rec_cgroups_desc,
@@ -25,7 +26,7 @@ static const struct rec_desc *const descs[REC_KIND_END] = {
 	[REC_NETQUEUE] = &rec_netqueue_desc, [REC_SELF] = &rec_self_desc,
 };
 
-const struct rec_desc *rec_desc(unsigned kind)
+EVERY_TICK const struct rec_desc *rec_desc(unsigned kind)
 {
 	return kind < REC_KIND_END ? descs[kind] : NULL;
 }

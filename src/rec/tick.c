@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick_path.h"
 #include "vec.h"
 
-void *tick_add_row(struct tick *t, enum rec_kind kind)
+EVERY_TICK void *tick_add_row(struct tick *t, enum rec_kind kind)
 {
 	const struct rec_desc *desc = rec_desc(kind);
 	struct rec_rows *rows = &t->rows[kind];
@@ -17,7 +18,7 @@ void *tick_add_row(struct tick *t, enum rec_kind kind)
 	return memset(row, 0, desc->size);
 }
 
-void *tick_only_row(struct tick *t, enum rec_kind kind)
+EVERY_TICK void *tick_only_row(struct tick *t, enum rec_kind kind)
 {
 	return t->rows[kind].len ? t->rows[kind].items : tick_add_row(t, kind);
 }
@@ -58,7 +59,7 @@ int tick_copy(struct tick *to, const struct tick *from)
 	return 0;
 }
 
-void tick_clear(struct tick *t)
+EVERY_TICK void tick_clear(struct tick *t)
 {
 	for (unsigned kind = 0; kind < REC_KIND_END; kind++)
 		t->rows[kind].len = 0;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tick_path.h"
+
 void tick_base_free(struct tick_base *b)
 {
 	tick_free(&b->tick);
@@ -58,8 +60,8 @@ static bool base_same_field(const struct rec_field *field, const void *a, const 
 	return x == y || (x && y && strcmp(x, y) == 0);
 }
 
-static bool base_same_key(const struct tick_base *base, const struct rec_desc *desc, const void *a,
-			  const void *b)
+EVERY_TICK static bool base_same_key(const struct tick_base *base, const struct rec_desc *desc,
+				     const void *a, const void *b)
 {
 	for (uint64_t left = base->keys[desc->kind]; left; left &= left - 1)
 		if (!base_same_field(&desc->fields[__builtin_ctzll(left)], a, b))
@@ -88,8 +90,8 @@ bool tick_base_index(struct tick_base *b)
 	return true;
 }
 
-size_t tick_base_find(const struct tick_base *b, const struct rec_desc *desc, const void *row,
-		      size_t guess)
+EVERY_TICK size_t tick_base_find(const struct tick_base *b, const struct rec_desc *desc,
+				 const void *row, size_t guess)
 {
 	const struct rec_rows *rows = &b->tick.rows[desc->kind];
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tick_guess.h"
+#include "tick_path.h"
 
 struct tick_codec *tick_codec_new(void)
 {
@@ -33,14 +34,14 @@ bool tick_codec_has_key(const struct tick_codec *c)
 	return c->base.set;
 }
 
-bool codec_reserve(struct tick_codec *c, size_t n_rows)
+EVERY_TICK bool codec_reserve(struct tick_codec *c, size_t n_rows)
 {
 	return vec_reserve(&c->values, n_rows) && vec_reserve(&c->guesses, n_rows) &&
 	       vec_reserve(&c->totals, n_rows) && vec_reserve(&c->bases, n_rows) &&
 	       vec_reserve(&c->base_rows, n_rows) && vec_reserve(&c->hints, n_rows);
 }
 
-void codec_set_bases(struct tick_codec *c, const struct block *b)
+EVERY_TICK void codec_set_bases(struct tick_codec *c, const struct block *b)
 {
 	static const char zeroes[CODEC_MOST_RECORD];
 

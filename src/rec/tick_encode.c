@@ -5,6 +5,7 @@
 #include "column_codec.h"
 #include "tick_codec.h"
 #include "tick_guess.h"
+#include "tick_path.h"
 #include "timefmt.h"
 #include "wire.h"
 
@@ -35,7 +36,8 @@ static struct column encode_key_numbers(struct tick_codec *c, const struct block
 
 /* The same guesses as codec_guess makes for the other side, in one pass with what follows from
  * them: this runs for every core every second. */
-static struct column encode_numbers(struct tick_codec *c, const struct block *b, size_t f)
+EVERY_TICK static struct column encode_numbers(struct tick_codec *c, const struct block *b,
+					       size_t f)
 {
 	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
 	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
@@ -69,7 +71,8 @@ static struct column encode_numbers(struct tick_codec *c, const struct block *b,
 	return (struct column){ largest, paced ? hints : NULL };
 }
 
-static struct column encode_balance(struct tick_codec *c, const struct block *b, size_t f)
+EVERY_TICK static struct column encode_balance(struct tick_codec *c, const struct block *b,
+					       size_t f)
 {
 	struct balance balance = codec_balance(b, f);
 	struct column column = { 0 };
@@ -132,7 +135,7 @@ static int encode_strings(struct tick_codec *c, const struct block *b, size_t f,
 }
 
 /* Row map and known-masks; returns the flags that stand for what need not be written. */
-static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct buf *out)
+EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct buf *out)
 {
 	const struct rec_desc *desc = b->desc;
 	unsigned flags =
@@ -174,7 +177,7 @@ static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct 
 }
 
 /* The columns that are not all zero, in field order, the balancing ones last. */
-static int encode_columns(struct tick_codec *c, const struct block *b, struct buf *out)
+EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, struct buf *out)
 {
 	const struct rec_desc *desc = b->desc;
 	size_t bitmap = out->len;
@@ -210,7 +213,7 @@ static int encode_columns(struct tick_codec *c, const struct block *b, struct bu
 	return out->failed ? -ENOMEM : 0;
 }
 
-static int encode_block(struct tick_codec *c, const struct block *b)
+EVERY_TICK static int encode_block(struct tick_codec *c, const struct block *b)
 {
 	buf_clear(&c->block);
 	wire_put_u64(&c->block, b->desc->n_fields);
@@ -218,8 +221,8 @@ static int encode_block(struct tick_codec *c, const struct block *b)
 	return encode_columns(c, b, &c->block);
 }
 
-static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,
-			 int (*more)(struct tick_codec *c, const struct block *b))
+EVERY_TICK static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,
+				    int (*more)(struct tick_codec *c, const struct block *b))
 {
 	buf_clear(&c->blocks);
 	map_str_free(&c->fresh);
@@ -244,7 +247,7 @@ static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,
 	return c->blocks.failed ? -ENOMEM : 0;
 }
 
-static void encode_finish(struct tick_codec *c, struct buf *out)
+EVERY_TICK static void encode_finish(struct tick_codec *c, struct buf *out)
 {
 	wire_put_u64(out, c->fresh_list.len);
 	vec_foreach (&c->fresh_list, text)
@@ -252,7 +255,7 @@ static void encode_finish(struct tick_codec *c, struct buf *out)
 	buf_add(out, c->blocks.data, c->blocks.len);
 }
 
-int tick_codec_encode(struct tick_codec *c, const struct tick *t, struct buf *out)
+EVERY_TICK int tick_codec_encode(struct tick_codec *c, const struct tick *t, struct buf *out)
 {
 	const struct tick *key = &c->base.tick;
 

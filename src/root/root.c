@@ -11,6 +11,7 @@
 #include "auto.h"
 #include "root_resolve.h"
 #include "text.h"
+#include "tick_path.h"
 #include "vec.h"
 
 /* "//", "/." and "/proc/self/root" are this host too: reading it as a captured one would compare
@@ -76,8 +77,8 @@ int root_open_dir(const struct root *root, const char *path, unsigned flags, str
 	return root_open_any(root, path, O_RDONLY | O_DIRECTORY, flags, err);
 }
 
-static int root_read_fd(int fd, const char *path, size_t cap, bool whole, struct buf *out,
-			struct err *err)
+EVERY_TICK static int root_read_fd(int fd, const char *path, size_t cap, bool whole,
+				   struct buf *out, struct err *err)
 {
 	size_t start = out->len;
 
@@ -197,7 +198,7 @@ int reread_open(struct reread *r, const struct root *root, const char *path, str
 	return fd < 0 ? fd : 0;
 }
 
-int reread_text(struct reread *r, struct buf *out, struct err *err)
+EVERY_TICK int reread_text(struct reread *r, struct buf *out, struct err *err)
 {
 	if (r->fd < 0)
 		return err_path(err, -EBADF, r->path);

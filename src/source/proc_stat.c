@@ -6,11 +6,12 @@
 #include "rec_cpu.h"
 #include "rec_load.h"
 #include "scan.h"
+#include "tick_path.h"
 
 enum { PROC_STAT_FIELDS = 10, PROC_STAT_MOST_CPUS = 65536 };
 
 /* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has. */
-static const char *proc_stat_times(const char *p, const char *end, struct rec_cpu *row)
+EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, struct rec_cpu *row)
 {
 	uint64_t *const places[PROC_STAT_FIELDS] = {
 		&row->usr, &row->nice,    &row->sys,   &row->idle,  &row->iowait,
@@ -29,7 +30,7 @@ static const char *proc_stat_times(const char *p, const char *end, struct rec_cp
 	return p;
 }
 
-static const char *proc_stat_cores(const char *text, struct tick *t)
+EVERY_TICK static const char *proc_stat_cores(const char *text, struct tick *t)
 {
 	const char *line = text, *end = text + strlen(text);
 
@@ -52,7 +53,7 @@ static const char *proc_stat_cores(const char *text, struct tick *t)
 	return line;
 }
 
-int proc_stat_parse(const char *text, struct tick *ret, struct err *err)
+EVERY_TICK int proc_stat_parse(const char *text, struct tick *ret, struct err *err)
 {
 	static const struct {
 		const char *key;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tick_path.h"
 #include "timefmt.h"
 #include "wire.h"
 
@@ -17,7 +18,7 @@ enum {
 	KIND_ZSTD = 0x80,
 };
 
-static size_t head_put_varint(uint8_t *at, uint64_t value)
+EVERY_TICK static size_t head_put_varint(uint8_t *at, uint64_t value)
 {
 	size_t n = 0;
 
@@ -33,7 +34,7 @@ static uint64_t zigzag(uint64_t difference)
 }
 
 /* Most frames come at about whole seconds after the start: seconds, and what is left. */
-static size_t head_put_time(uint8_t *at, uint64_t since_ns)
+EVERY_TICK static size_t head_put_time(uint8_t *at, uint64_t since_ns)
 {
 	int64_t since = (int64_t)since_ns;
 	int64_t half = since < 0 ? -(int64_t)NS_PER_S / 2 : (int64_t)NS_PER_S / 2;
@@ -45,8 +46,8 @@ static size_t head_put_time(uint8_t *at, uint64_t since_ns)
 	return n + head_put_varint(at + n, zigzag(since_ns - (uint64_t)seconds * NS_PER_S));
 }
 
-void frame_wire_put(struct buf *out, const struct segment_name *segment,
-		    const struct frame_head *head)
+EVERY_TICK void frame_wire_put(struct buf *out, const struct segment_name *segment,
+			       const struct frame_head *head)
 {
 	uint8_t bytes[FRAME_HEAD_MOST] = { MAGIC };
 	size_t n = SUMMED_FROM;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "tick_path.h"
 #include "timefmt.h"
 #include "wire.h"
 
@@ -58,8 +59,8 @@ void segment_index_free(struct segment_index *index)
 	buf_free(&index->bytes);
 }
 
-bool segment_index_add(struct segment_index *index, enum frame_kind kind, uint64_t time_ns,
-		       uint64_t offset)
+EVERY_TICK bool segment_index_add(struct segment_index *index, enum frame_kind kind,
+				  uint64_t time_ns, uint64_t offset)
 {
 	if (kind < FRAME_KIND_END)
 		index->kinds |= FRAME_BIT(kind);

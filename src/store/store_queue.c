@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "tick_path.h"
 
 static void queued_free(struct store_queued *s)
 {
@@ -35,13 +36,13 @@ struct store_queued *store_queue_push(struct store_queue *q, const struct segmen
 	return s;
 }
 
-struct store_queued *store_queue_last(const struct store_queue *q)
+EVERY_TICK struct store_queued *store_queue_last(const struct store_queue *q)
 {
 	struct store_queued *s = q->list.len ? q->list.items[q->list.len - 1] : NULL;
 	return s && !s->sealed && !s->broken ? s : NULL;
 }
 
-void store_queue_added(struct store_queue *q, uint64_t time_ns, size_t bytes)
+EVERY_TICK void store_queue_added(struct store_queue *q, uint64_t time_ns, size_t bytes)
 {
 	struct store_queued *s = q->list.items[q->list.len - 1];
 
@@ -83,7 +84,7 @@ void store_queue_lost(struct store_queue *q, uint64_t from_ns, uint64_t to_ns, c
 }
 
 /* What was not taken is gone on with later, exactly where it ended. */
-static int queued_write(struct store_queue *q, struct store_queued *s)
+EVERY_TICK static int queued_write(struct store_queue *q, struct store_queued *s)
 {
 	char name[SEGMENT_NAME_MAX];
 	size_t done = 0;
@@ -113,7 +114,7 @@ static bool is_full(int code)
 }
 
 /* Whole segments fall out: what lies in memory of a newer one can be read alone. */
-static void queue_bound(struct store_queue *q)
+EVERY_TICK static void queue_bound(struct store_queue *q)
 {
 	uint64_t bytes = 0;
 
@@ -133,7 +134,7 @@ static void queue_bound(struct store_queue *q)
 	}
 }
 
-void store_queue_flush(struct store_queue *q)
+EVERY_TICK void store_queue_flush(struct store_queue *q)
 {
 	int r = 0;
 

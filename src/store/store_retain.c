@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tick_path.h"
+
 int store_retain_open(struct store_retain *r, const char *dir, struct err *err)
 {
 	int code = store_dir_list(r->dir_fd, dir, true, &r->segments, err);
@@ -40,7 +42,8 @@ bool store_retain_add(struct store_retain *r, const struct segment_name *name)
 	return true;
 }
 
-void store_retain_grow(struct store_retain *r, const struct segment_name *name, uint64_t bytes)
+EVERY_TICK void store_retain_grow(struct store_retain *r, const struct segment_name *name,
+				  uint64_t bytes)
 {
 	struct store_segment *segment = retain_find(r, name);
 

@@ -8,14 +8,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tick_path.h"
 #include "timefmt.h"
 
 struct store_sync {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	int fd, dir_fd; /* own duplicates; fd -1 = nothing to do */
-	bool busy, quit;
-	int result;
+	bool quit;
+	/* changed under the lock; every tick looks at them without it */
+	_Atomic bool busy;
+	_Atomic int result;
 };
 
 static void *store_sync_thread(void *arg)
@@ -95,16 +98,17 @@ bool store_sync_request(struct store_sync *s, int fd, int dir_fd)
 	if (take) {
 		s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		s->dir_fd = dir_fd < 0 ? -1 : fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
-		take = s->busy = s->fd >= 0;
+		take = s->fd >= 0;
+		s->busy = take;
 		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return take;
 }
 
-int store_sync_result(struct store_sync *s)
+EVERY_TICK int store_sync_result(struct store_sync *s)
 {
-	if (!s)
+	if (!s || !s->result)
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	int result = s->result;
@@ -113,14 +117,16 @@ int store_sync_result(struct store_sync *s)
 	return result;
 }
 
-bool store_sync_wait(struct store_sync *s, uint64_t most_ns)
+EVERY_TICK bool store_sync_wait(struct store_sync *s, uint64_t most_ns)
 {
-	uint64_t until = clock_mono_ns() + most_ns;
-	struct timespec ts = { (time_t)(until / NS_PER_S), (long)(until % NS_PER_S) };
 	int r = 0;
 
-	if (!s)
+	if (!s || !s->busy)
 		return true;
+	if (!most_ns)
+		return false;
+	uint64_t until = clock_mono_ns() + most_ns;
+	struct timespec ts = { (time_t)(until / NS_PER_S), (long)(until % NS_PER_S) };
 	pthread_mutex_lock(&s->lock);
 	while (s->busy && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&s->changed, &s->lock, &ts);

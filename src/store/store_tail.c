@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "tick_path.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342 /* in the headers from 5.12 */
@@ -42,7 +43,7 @@ static void tail_catch_bus(void)
 		done = sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-static int tail_copy(char *to, const void *from, size_t len)
+EVERY_TICK static int tail_copy(char *to, const void *from, size_t len)
 {
 	sigjmp_buf env;
 
@@ -120,7 +121,7 @@ static int tail_map(struct store_tail *t, size_t len)
 	return 0;
 }
 
-static int tail_put_mapped(struct store_tail *t, const void *bytes, size_t len)
+EVERY_TICK static int tail_put_mapped(struct store_tail *t, const void *bytes, size_t len)
 {
 	int r = 0;
 
@@ -149,7 +150,7 @@ static int tail_put_plain(struct store_tail *t, const char *bytes, size_t len, s
 	return 0;
 }
 
-int store_tail_put(struct store_tail *t, const void *bytes, size_t len, size_t *ret_done)
+EVERY_TICK int store_tail_put(struct store_tail *t, const void *bytes, size_t len, size_t *ret_done)
 {
 	*ret_done = 0;
 	if (!len)

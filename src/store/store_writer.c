@@ -12,6 +12,7 @@
 #include "store_retain.h"
 #include "store_sync.h"
 #include "text.h"
+#include "tick_path.h"
 #include "timefmt.h"
 #include "wire.h"
 
@@ -29,7 +30,6 @@ enum {
 #define WRITER_RING_BYTES (UINT64_C(8) << 20)
 
 struct store_writer {
-	char dir[4096];
 	int dir_fd, lock_fd;
 	struct store_hooks hooks;
 	uint64_t segment_ns, sync_ns;
@@ -45,6 +45,7 @@ struct store_writer {
 	bool sync_failed, sync_soon;
 	ZSTD_CCtx *zstd;
 	struct buf compressed, scratch;
+	char dir[4096];
 };
 
 const struct store_clock *store_writer_clock(const struct store_writer *w)
@@ -52,17 +53,17 @@ const struct store_clock *store_writer_clock(const struct store_writer *w)
 	return &w->clock;
 }
 
-const char *store_writer_degraded(const struct store_writer *w)
+EVERY_TICK const char *store_writer_degraded(const struct store_writer *w)
 {
 	return w->queue.degraded[0] ? w->queue.degraded : NULL;
 }
 
-uint64_t store_writer_lost_frames(const struct store_writer *w)
+EVERY_TICK uint64_t store_writer_lost_frames(const struct store_writer *w)
 {
 	return w->queue.lost_frames;
 }
 
-uint64_t store_writer_bytes(const struct store_writer *w)
+EVERY_TICK uint64_t store_writer_bytes(const struct store_writer *w)
 {
 	return w->retain.total_bytes;
 }
@@ -84,13 +85,12 @@ int store_writer_footer_blob(struct store_writer *w, enum footer_kind kind, cons
 }
 
 /* The payload in its smaller form. */
-static void writer_compress(struct store_writer *w, struct frame_head *head)
+EVERY_TICK static void writer_compress(struct store_writer *w, struct frame_head *head)
 {
-	size_t bound = ZSTD_compressBound(head->stored_len);
-
 	bool dense = head->kind == FRAME_TICK || head->kind == FRAME_KEY;
 	if (head->stored_len < (dense ? WRITER_ZSTD_LEAST_TICK : WRITER_ZSTD_LEAST))
 		return;
+	size_t bound = ZSTD_compressBound(head->stored_len);
 	buf_clear(&w->compressed);
 	if (!buf_reserve(&w->compressed, bound))
 		return;
@@ -103,8 +103,9 @@ static void writer_compress(struct store_writer *w, struct frame_head *head)
 	head->zstd = true;
 }
 
-int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned version,
-			uint64_t time_ns, const void *payload, size_t len, struct err *err)
+EVERY_TICK int store_writer_append(struct store_writer *w, enum frame_kind kind, unsigned version,
+				   uint64_t time_ns, const void *payload, size_t len,
+				   struct err *err)
 {
 	struct store_queued *s = store_queue_last(&w->queue);
 	struct frame_head head = {
@@ -150,7 +151,7 @@ static void writer_put_start(struct store_writer *w)
 }
 
 /* An anchor: how far the other clocks strayed from the wall clock since the start. */
-static void writer_put_clock(struct store_writer *w)
+EVERY_TICK static void writer_put_clock(struct store_writer *w)
 {
 	const struct store_clock *c = &w->clock;
 	uint64_t passed = c->real_ns - w->start.real_ns;
@@ -161,7 +162,7 @@ static void writer_put_clock(struct store_writer *w)
 	store_writer_append(w, FRAME_CLOCK, 1, c->real_ns, w->scratch.data, w->scratch.len, NULL);
 }
 
-static int writer_begin(struct store_writer *w, struct err *err)
+RARELY static int writer_begin(struct store_writer *w, struct err *err)
 {
 	struct segment_name name = { .start_ns = w->clock.real_ns };
 
@@ -180,7 +181,7 @@ static int writer_begin(struct store_writer *w, struct err *err)
 	return w->hooks.begin ? w->hooks.begin(w->hooks.arg, w, err) : 0;
 }
 
-static void writer_put_gap(struct store_writer *w)
+EVERY_TICK static void writer_put_gap(struct store_writer *w)
 {
 	struct store_gap *gap = &w->queue.gap;
 
@@ -193,7 +194,7 @@ static void writer_put_gap(struct store_writer *w)
 	*gap = (struct store_gap){ 0 };
 }
 
-static void writer_seal(struct store_writer *w)
+RARELY static void writer_seal(struct store_writer *w)
 {
 	struct store_queued *s = store_queue_last(&w->queue);
 	struct err ignored;
@@ -220,7 +221,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* A segment holds one stretch of one clock, so that its name and its index can be trusted. */
-static bool writer_is_due(const struct store_writer *w, const struct store_clock *now)
+EVERY_TICK static bool writer_is_due(const struct store_writer *w, const struct store_clock *now)
 {
 	const struct store_queued *s = store_queue_last(&w->queue);
 
@@ -236,7 +237,7 @@ static bool writer_is_due(const struct store_writer *w, const struct store_clock
 
 /* After a failed fsync the kernel has forgotten the lost pages: nothing may be appended behind
  * them, and what was written since the last good one may be gone. */
-static void writer_check_sync(struct store_writer *w)
+EVERY_TICK static void writer_check_sync(struct store_writer *w)
 {
 	int r = store_sync_result(w->sync);
 	char why[120];
@@ -253,7 +254,7 @@ static void writer_check_sync(struct store_writer *w)
 	w->asked_ns = 0;
 }
 
-static void writer_ask_sync(struct store_writer *w, bool now)
+EVERY_TICK static void writer_ask_sync(struct store_writer *w, bool now)
 {
 	struct store_queued *s = w->queue.list.len ? w->queue.list.items[0] : NULL;
 
@@ -273,14 +274,15 @@ void store_writer_sync_soon(struct store_writer *w)
 	w->sync_soon = true;
 }
 
-void store_writer_flush(struct store_writer *w)
+EVERY_TICK void store_writer_flush(struct store_writer *w)
 {
 	store_queue_flush(&w->queue);
 	if (w->sync_soon)
 		writer_ask_sync(w, true);
 }
 
-int store_writer_tick(struct store_writer *w, const struct store_clock *clock, struct err *err)
+EVERY_TICK int store_writer_tick(struct store_writer *w, const struct store_clock *clock,
+				 struct err *err)
 {
 	int r = 0;
 

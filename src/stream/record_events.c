@@ -327,15 +327,30 @@ static void events_network(struct events_state *s)
 	}
 }
 
+/* Where events go from here on, and when it is. */
+static void events_enter(struct events_state *s, const struct store_clock *clock,
+			 struct store_writer *w, struct err *err)
+{
+	s->writer = w;
+	s->err = err;
+	s->failed = 0;
+	s->now_ns = clock->real_ns;
+}
+
+static void events_flush_waiting(struct events_state *s, const struct store_clock *clock)
+{
+	if (!s->n_records && !s->emitted)
+		return;
+	int r = events_flush_batch(s, clock->real_ns);
+	s->failed = r < 0 ? r : s->failed;
+}
+
 static int events_tick(void *state, const struct store_clock *clock, struct store_writer *w,
 		       struct err *err)
 {
 	struct events_state *s = state;
 
-	s->writer = w;
-	s->err = err;
-	s->failed = 0;
-	s->now_ns = clock->real_ns;
+	events_enter(s, clock, w, err);
 	s->now_mono_ns = clock->mono_ns;
 	if (*s->missing) {
 		events_tell(s, EVENT_SELF, EVENT_INFO, "events-partial", s->missing, NULL, 0);
@@ -350,10 +365,7 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	}
 	(void)kmsg_clock_check(&s->kmsg.clock, clock->real_ns, clock->mono_ns);
 	episodes_advance(s->episodes, clock->real_ns);
-	if (s->n_records || s->emitted) {
-		int r = events_flush_batch(s, clock->real_ns);
-		s->failed = r < 0 ? r : s->failed;
-	}
+	events_flush_waiting(s, clock);
 	events_tell_losses(s);
 	if (s->shed < 2) {
 		events_network(s);
@@ -381,16 +393,10 @@ static int events_end_segment(void *state, const struct store_clock *clock, stru
 {
 	struct events_state *s = state;
 
-	s->writer = w;
-	s->err = err;
-	s->failed = 0;
-	s->now_ns = clock->real_ns;
+	events_enter(s, clock, w, err);
 	/* this may be the end: give what has been quiet a few seconds, it would come soon anyway */
 	episodes_advance(s->episodes, clock->real_ns + EVENTS_END_QUIET_NS);
-	if (s->n_records || s->emitted) {
-		int r = events_flush_batch(s, clock->real_ns);
-		s->failed = r < 0 ? r : s->failed;
-	}
+	events_flush_waiting(s, clock);
 	return s->failed;
 }
 

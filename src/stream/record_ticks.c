@@ -6,6 +6,7 @@
 
 #include "auto.h"
 #include "tick_codec.h"
+#include "tick_path.h"
 #include "tick_source.h"
 
 /* Ticks between the two copies of a segment's key: far enough that one bad spot hits only one. */
@@ -104,8 +105,8 @@ static void ticks_tell_unknowns(struct record_ticks_state *s, struct store_write
 	}
 }
 
-static int ticks_tick(void *state, const struct store_clock *clock, struct store_writer *w,
-		      struct err *err)
+EVERY_TICK static int ticks_tick(void *state, const struct store_clock *clock,
+				 struct store_writer *w, struct err *err)
 {
 	struct record_ticks_state *s = state;
 	int r = tick_source_read(s->source, &s->tick, &s->unknowns);

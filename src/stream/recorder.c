@@ -15,6 +15,7 @@
 #include "auto.h"
 #include "recorder_meter.h"
 #include "text.h"
+#include "tick_path.h"
 #include "timefmt.h"
 
 #define STEP_NS        (NS_PER_S / 2)  /* a wall clock that moved further was set */
@@ -25,7 +26,7 @@
 #define RESTORE_AFTER  30 /* so many calm ticks lower the level */
 #define MOST_LATE_SAID 160
 #define RETRY_EVERY    60 /* ticks between two tries of a part that did not open */
-#define METER_EVERY    10 /* ticks between two looks at our own memory and faults */
+#define METER_EVERY    10 /* ticks between two looks at our own cost */
 
 struct recorder_slot {
 	const struct recorder_part *part;
@@ -46,7 +47,8 @@ struct recorder {
 	struct store_clock clock; /* of the last tick */
 	uint64_t ticks, calm_ticks;
 	uint64_t next_mono_ns; /* of the next tick */
-	int signal_fd;
+	sigset_t signals;      /* that end the recording; blocked */
+	int signal_fd;         /* the same, to poll */
 	char degraded[160];
 };
 
@@ -74,10 +76,10 @@ static void recorder_say(struct recorder *r, const char *line)
 }
 
 /* The recorder's own word, on stderr and in the recording. */
-__attribute__((format(printf, 4, 5))) static void recorder_tell(struct recorder *r,
-								enum event_severity severity,
-								const char *id, const char *format,
-								...)
+__attribute__((format(printf, 4, 5))) RARELY static void recorder_tell(struct recorder *r,
+								       enum event_severity severity,
+								       const char *id,
+								       const char *format, ...)
 {
 	char text[500];
 	va_list args;
@@ -99,7 +101,8 @@ __attribute__((format(printf, 4, 5))) static void recorder_tell(struct recorder 
 	recorder_say(r, text);
 }
 
-static void recorder_part_failed(struct recorder *r, struct recorder_slot *slot, struct err *err)
+RARELY static void recorder_part_failed(struct recorder *r, struct recorder_slot *slot,
+					struct err *err)
 {
 	char text[MOST_LATE_SAID];
 
@@ -165,7 +168,7 @@ static void recorder_open_part(struct recorder_slot *slot, struct err *err)
 }
 
 /* What was missing at the start may have come: a module, a right, a service. */
-static void recorder_retry_parts(struct recorder *r)
+RARELY static void recorder_retry_parts(struct recorder *r)
 {
 	struct err err;
 
@@ -295,7 +298,7 @@ static void recorder_judge_store(struct recorder *r)
 		      degraded ? degraded : "writing to disk again");
 }
 
-static void recorder_first_words(struct recorder *r)
+RARELY static void recorder_first_words(struct recorder *r)
 {
 	for (size_t i = 0; i < r->n_slots; i++)
 		if (!r->slots[i].open)
@@ -306,30 +309,32 @@ static void recorder_first_words(struct recorder *r)
 	recorder_harden(r);
 }
 
-/* Our own cost. Memory and faults move slowly and cost as much to ask for as all cores. */
+/* Our own cost: CPU time, memory, faults. Asked for every second, it would be a good part of what
+ * it measures. */
 static void recorder_read_meter(struct recorder *r)
 {
 	uint64_t before_ns = r->self.cpu_ns;
 
-	r->self.cpu_ns = clock_cpu_ns();
-	if (r->ticks++) {
-		r->self.tick_cpu_ns = r->self.cpu_ns - before_ns;
-		r->self.have |= REC_SELF_TICK_CPU;
-	}
-	if (r->ticks % METER_EVERY == 1)
+	if (r->ticks++ % METER_EVERY == 0) {
 		recorder_meter_read(&r->meter, &r->self);
+		if (r->ticks > 1) {
+			r->self.tick_cpu_ns = (r->self.cpu_ns - before_ns) / METER_EVERY;
+			r->self.have |= REC_SELF_TICK_CPU;
+		}
+	}
 	r->self.ticks = r->ticks;
 	r->self.store_bytes = store_writer_bytes(r->writer);
 	r->self.lost_frames = store_writer_lost_frames(r->writer);
 }
 
-static int recorder_tick(struct recorder *r, uint64_t now_mono_ns, struct err *err)
+EVERY_TICK static int recorder_tick(struct recorder *r, uint64_t now_mono_ns, struct err *err)
 {
 	struct store_clock now = r->clock;
-	struct err why = { 0 };
+	struct err why;
 	uint64_t late_ns = now_mono_ns - r->next_mono_ns;
 	uint64_t missed = r->ticks ? late_ns / r->interval_ns : 0;
 
+	why.text[0] = '\0'; /* all of it as zeroes would be seven more cache lines */
 	now.real_ns = clock_real_ns();
 	now.mono_ns = now_mono_ns;
 	now.boot_ns = clock_boot_ns();
@@ -369,31 +374,55 @@ static void recorder_ready(struct recorder *r, struct recorder_slot *slot)
 		recorder_part_failed(r, slot, &why);
 }
 
-/* One wait: a single call for signals, parts and the time of the next tick. 1 = go on, 0 = asked to
- * end. */
-static int recorder_wait(struct recorder *r, struct err *err)
+/* Where only the time and a signal are waited for: poll costs some ten microseconds more. */
+static int recorder_wait_time(struct recorder *r, const struct timespec *timeout, struct err *err)
 {
-	struct pollfd fds[1 + RECORDER_MOST_PARTS] = { { r->signal_fd, POLLIN, 0 } };
+	int n = sigtimedwait(&r->signals, NULL, timeout);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return err_set(err, -errno, "sigtimedwait: %s", strerror(errno));
+	return n < 0;
+}
+
+/* A single call for signals, the parts' descriptors and the time of the next tick. */
+static int recorder_wait_parts(struct recorder *r, struct pollfd *fds,
+			       const struct timespec *timeout, struct err *err)
+{
+	int n = ppoll(fds, 1 + r->n_slots, timeout, NULL);
+
+	if (n < 0 && errno != EINTR)
+		return err_set(err, -errno, "poll: %s", strerror(errno));
+	if (n > 0 && fds[r->n_slots].revents) {
+		struct signalfd_siginfo taken; /* or it would strike when it is let in again */
+		return read(r->signal_fd, &taken, sizeof(taken)) < 0 && errno == EAGAIN;
+	}
+	for (size_t i = 0; n > 0 && i < r->n_slots; i++)
+		if (fds[i].revents)
+			recorder_ready(r, &r->slots[i]);
+	return 1;
+}
+
+/* One wait, and the tick when it is due. 1 = go on, 0 = asked to end. */
+EVERY_TICK static int recorder_wait(struct recorder *r, struct err *err)
+{
+	struct pollfd fds[RECORDER_MOST_PARTS + 1];
 	uint64_t now_ns = clock_mono_ns();
 	uint64_t left_ns = r->next_mono_ns > now_ns ? r->next_mono_ns - now_ns : 0;
 	struct timespec timeout = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
+	bool any = false;
 
 	for (size_t i = 0; i < r->n_slots; i++) {
 		const struct recorder_slot *slot = &r->slots[i];
 		/* before the first tick there is no segment that takes anything */
 		bool asks = slot->open && slot->part->fd && r->ticks;
-		fds[1 + i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
+		fds[i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
+		any |= fds[i].fd >= 0;
 	}
-	int n = ppoll(fds, 1 + r->n_slots, &timeout, NULL);
-	if (n < 0 && errno != EINTR)
-		return err_set(err, -errno, "poll: %s", strerror(errno));
-	if (n > 0 && fds[0].revents) {
-		struct signalfd_siginfo taken; /* or it would strike when it is let in again */
-		return read(r->signal_fd, &taken, sizeof(taken)) < 0 && errno == EAGAIN;
-	}
-	for (size_t i = 0; n > 0 && i < r->n_slots; i++)
-		if (fds[1 + i].revents)
-			recorder_ready(r, &r->slots[i]);
+	fds[r->n_slots] = (struct pollfd){ r->signal_fd, POLLIN, 0 };
+	int go_on = any ? recorder_wait_parts(r, fds, &timeout, err)
+			: recorder_wait_time(r, &timeout, err);
+	if (go_on <= 0)
+		return go_on;
 	now_ns = clock_mono_ns();
 	if (now_ns < r->next_mono_ns)
 		return 1;
@@ -405,7 +434,8 @@ static int recorder_wait(struct recorder *r, struct err *err)
 	return 1;
 }
 
-static int recorder_loop(struct recorder *r, struct err *err)
+/* By itself, so that what runs once does not stand between what runs every second. */
+__attribute__((noinline)) EVERY_TICK static int recorder_loop(struct recorder *r, struct err *err)
 {
 	uint64_t end_ns = clock_mono_ns() + r->options->duration_ns;
 	int code;
@@ -417,7 +447,7 @@ static int recorder_loop(struct recorder *r, struct err *err)
 	return code < 0 ? code : 0;
 }
 
-static int recorder_prepare(struct recorder *r, sigset_t *signals, struct err *err)
+static int recorder_prepare(struct recorder *r, struct err *err)
 {
 	struct store_hooks hooks = { recorder_begin_segment, recorder_end_segment, r };
 	AUTO_BUF struct buf boot_id = { 0 };
@@ -430,7 +460,7 @@ static int recorder_prepare(struct recorder *r, sigset_t *signals, struct err *e
 				     err);
 	if (code < 0)
 		return code;
-	r->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r->signal_fd < 0)
 		return err_set(err, -errno, "signalfd: %s", strerror(errno));
 	recorder_meter_open(&r->meter, r->options->root);
@@ -452,17 +482,17 @@ static void recorder_close(struct recorder *r)
 int recorder_run(const struct recorder_options *options, struct err *err)
 {
 	AUTO_FREE struct recorder *r = calloc(1, sizeof(*r));
-	sigset_t signals, before;
+	sigset_t before;
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
 	r->options = options;
 	r->signal_fd = -1;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigprocmask(SIG_BLOCK, &signals, &before);
-	int code = recorder_prepare(r, &signals, err);
+	sigemptyset(&r->signals);
+	sigaddset(&r->signals, SIGTERM);
+	sigaddset(&r->signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &r->signals, &before);
+	int code = recorder_prepare(r, err);
 	if (code == 0)
 		code = recorder_loop(r, err);
 	recorder_close(r);

@@ -25,6 +25,7 @@ void recorder_meter_read(struct recorder_meter *m, struct rec_self *self)
 	struct rusage usage;
 	uint64_t pages;
 
+	self->cpu_ns = clock_cpu_ns();
 	self->have |= REC_SELF_CPU | REC_SELF_TICKS | REC_SELF_MISSED | REC_SELF_LATENESS |
 		      REC_SELF_SHED | REC_SELF_STORE | REC_SELF_LOST;
 	if (getrusage(RUSAGE_SELF, &usage) == 0) {
