@@ -58,7 +58,7 @@ static int audit_command(struct invocation *in, struct err *err)
 	AUTO_AUDIT struct audit audit = { 0 };
 	enum host_shape shape = SHAPE_UNKNOWN;
 
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	if (o->shape && strcmp(o->shape, "auto") != 0)

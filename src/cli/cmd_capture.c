@@ -116,7 +116,7 @@ static int capture_run(struct invocation *in, struct err *err)
 
 	int r = command_interval(&o->interval, &interval, err);
 	if (r == 0)
-		r = root_open(in->common.root, &root, err);
+		r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	if (o->output && strcmp(o->output, "-") == 0 && in->out.tty)

@@ -150,7 +150,7 @@ static int check_run(struct invocation *in, struct err *err)
 
 	int r = command_interval(&o->interval, &interval, err);
 	if (r == 0)
-		r = root_open(in->common.root, &root, err);
+		r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	r = check_gather(&root, interval, in->store, &c, err);

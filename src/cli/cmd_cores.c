@@ -43,7 +43,7 @@ struct cores_run {
 	struct hot hot;
 	struct unknowns unknown;
 	uint64_t samples;
-	bool hot_only;
+	bool hot_only, found; /* found: a span was shown */
 };
 
 static void cores_run_free(struct cores_run *c)
@@ -53,22 +53,44 @@ static void cores_run_free(struct cores_run *c)
 	unknowns_free(&c->unknown);
 }
 
+static int cores_written(struct err *err)
+{
+	return fflush(stdout) == 0
+		       ? 0
+		       : err_set(err, -errno, "writing the output: %s", strerror(errno));
+}
+
 /* Spans are shown as soon as they end. */
 static int cores_show_hot(struct cores_run *c, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct json j;
 
-	if (c->in->common.json) {
-		vec_foreach (&c->hot.done, it) {
-			buf_clear(&out);
-			json_init(&j, &out);
-			view_hot_json(&j, &c->envelope, it);
-			puts(buf_str(&out));
+	if (!c->hot.done.len)
+		return 0;
+	if (!c->in->common.json && !c->found)
+		view_hot_head(stdout);
+	vec_foreach (&c->hot.done, it) {
+		if (!c->in->common.json) {
+			view_hot_row(stdout, &c->in->out, it);
+			continue;
 		}
-		c->hot.done.len = 0;
+		buf_clear(&out);
+		json_init(&j, &out);
+		view_hot_json(&j, &c->envelope, it);
+		puts(buf_str(&out));
 	}
-	return out.failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+	c->hot.done.len = 0;
+	c->found = true;
+	return out.failed ? err_set(err, -ENOMEM, "out of memory") : cores_written(err);
+}
+
+/* The two ends of a gap say nothing of it: what was open ends there. */
+static int cores_end_hot(struct cores_run *c, struct err *err)
+{
+	if (hot_end(&c->hot) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return cores_show_hot(c, err);
 }
 
 /* One pair of ticks. 1 = shown, 0 = the two could not be compared. */
@@ -80,14 +102,16 @@ static int cores_feed(struct cores_run *c, const struct tick *before, const stru
 
 	int r = rates_compute(before, after, &c->rates);
 	if (r == -ENODATA || (r == 0 && !(c->rates.known & RATE_CORES)))
-		return c->hot_only && hot_end(&c->hot) < 0 ? -ENOMEM : 0;
+		return c->hot_only ? cores_end_hot(c, err) : 0;
 	if (r == 0 && c->hot_only)
 		r = hot_feed(&c->hot, &c->rates);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	c->samples++;
-	if (c->hot_only)
-		return cores_show_hot(c, err) < 0 ? -ENOMEM : 1;
+	if (c->hot_only) {
+		r = cores_show_hot(c, err);
+		return r < 0 ? r : 1;
+	}
 	if (c->in->common.json) {
 		json_init(&j, &out);
 		view_cores_json(&j, &c->envelope, &c->rates);
@@ -101,26 +125,21 @@ static int cores_feed(struct cores_run *c, const struct tick *before, const stru
 			putchar('\n');
 		view_cores_text(stdout, &c->in->out, &c->rates);
 	}
-	return fflush(stdout) == 0
-		       ? 1
-		       : err_set(err, -errno, "writing the output: %s", strerror(errno));
+	r = cores_written(err);
+	return r < 0 ? r : 1;
 }
 
 static int cores_finish(struct cores_run *c, struct err *err)
 {
 	if (!c->hot_only)
 		return STATUS_OK;
-	bool found = c->hot.done.len || c->hot.open.len;
-	if (hot_end(&c->hot) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (c->in->common.json)
-		return cores_show_hot(c, err) < 0 ? -ENOMEM : found ? STATUS_FINDING : STATUS_OK;
-	if (found)
-		view_hot_text(stdout, &c->in->out, &c->hot);
-	else
+	int r = cores_end_hot(c, err);
+	if (r < 0)
+		return r;
+	if (!c->found && !c->in->common.json)
 		printf("no core was hot while the mean was low, in %llu samples\n",
 		       (unsigned long long)c->samples);
-	return found ? STATUS_FINDING : STATUS_OK;
+	return c->found ? STATUS_FINDING : STATUS_OK;
 }
 
 /* Sleep until the next whole interval, so that ticks do not drift; false when interrupted. */
@@ -151,6 +170,8 @@ static int cores_live(struct cores_run *c, const struct root *root, uint64_t cou
 	if (r < 0)
 		return r;
 	r = tick_source_read(source, before, &c->unknown);
+	if (c->hot_only)
+		fputs("zscope cores: watching; a span is shown when it has ended\n", stderr);
 	while (r >= 0 && (!count || c->samples < count) && cores_wait(&next, interval_ns)) {
 		r = tick_source_read(source, after, &c->unknown);
 		if (r >= 0 && !after->rows[REC_CPU].len)
@@ -258,6 +279,9 @@ static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
 	r = stream_span(stream, &from, &to, err);
 	if (r == 0)
 		r = command_window(c->in, from, to, &from, &to, err);
+	/* the tick that ends the interval in which that second lies */
+	if (r == 0 && c->in->common.at.set && !c->in->common.length.set)
+		to = MAX_OF(to, from + stream_interval(stream, from));
 	if (r == 0)
 		cores_name_host(c, stream, from, to);
 	if (r == 0)
@@ -289,7 +313,7 @@ static int cores_run(struct invocation *in, struct err *err)
 		return r;
 	if (o->count.set && !o->count.value)
 		return err_set(err, -EINVAL, "--count: at least 1");
-	r = root_open(in->common.root, &root, err);
+	r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	envelope_read(&root, &c.envelope);
@@ -316,8 +340,9 @@ const struct command cmd_cores = {
 		"gone "
 		"offline is named as such.\n\n"
 		"--hot lists only what the mean hides: spans in which one core was at least 95 % "
-		"busy while the mean of all was below 50 %; the exit status is 1 when there were "
-		"any.",
+		"busy while the mean of all was below 50 %, each when it has ended; the exit "
+		"status is "
+		"1 when there were any.",
 	.examples = "zscope cores\nzscope cores --count 5 --json\nzscope cores --at 03:12:07\n"
 		    "zscope cores --hot --from -12h\n",
 	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE | COMMON_WINDOW,

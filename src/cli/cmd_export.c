@@ -58,7 +58,7 @@ static int export_read_file(const struct invocation *in, struct profile *p, stru
 	const struct export_options *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
 	struct import_info info;
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 
 	if (r < 0)
 		return r;

@@ -239,7 +239,7 @@ static int flame_file(const struct invocation *in, const struct profile_window_o
 	AUTO_ROOT struct root root = { .fd = -1 };
 	struct store_losses none = { 0 };
 	struct import_info info;
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 
 	if (r == 0 && profile_init(&p) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");

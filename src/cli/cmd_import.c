@@ -61,7 +61,7 @@ static int import_run(struct invocation *in, struct err *err)
 	if (!in->common.store)
 		return err_set(err, -EINVAL,
 			       "import needs --store DIR: the recording to make or to add to");
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < in->n_args; i++) {

@@ -250,7 +250,7 @@ static int why_captured(struct invocation *in, struct err *err)
 	struct thresholds t = thresholds_default;
 	struct envelope envelope;
 
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 	if (r == 0)
 		r = collect_captured(&root, &c, err);
 	if (r < 0)

@@ -221,6 +221,15 @@ int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t 
 	return 0;
 }
 
+int command_root(const struct invocation *in, struct root *ret, struct err *err)
+{
+	int r = root_open(in->common.root, ret, err);
+
+	if (r == 0 && in->root_name)
+		text_copy(ret->path, sizeof(ret->path), in->root_name);
+	return r;
+}
+
 int command_interval(const struct option_number *given, uint64_t *ret_ns, struct err *err)
 {
 	uint64_t ns = given->set ? given->value : NS_PER_S;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "root.h"
 #include "terminal.h"
 
 enum exit_status {
@@ -67,8 +68,9 @@ struct invocation {
 	struct common common;
 	const char
 		*store; /* the recording to use: --store, else that of --root, else of this host */
-	void *options;  /* zeroed, then filled: the command's own struct */
-	char **args;    /* what is left after options */
+	const char *root_name; /* the file that common.root was unpacked from; NULL = none */
+	void *options;         /* zeroed, then filled: the command's own struct */
+	char **args;           /* what is left after options */
 	size_t n_args;
 	uint64_t now_ns;
 	struct terminal out, diag; /* of stdout and stderr */
@@ -102,6 +104,8 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 /* Call back for the common options this command takes, then its own. */
 void command_each_option(const struct command *command,
 			 void (*each)(void *arg, const struct option *option), void *arg);
+/* The tree of --root, which is named in messages as the user gave it. */
+int command_root(const struct invocation *in, struct root *ret, struct err *err);
 /* Time between two live readings that are compared: 1 s unless given. */
 int command_interval(const struct option_number *given, uint64_t *ret_ns, struct err *err);
 /* The window that --at/--for/--from/--to name; without any, [span_from, span_to). --for defaults to

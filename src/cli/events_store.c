@@ -269,7 +269,7 @@ int events_from_store(struct events_request *request, struct err *err)
 	struct stream *stream;
 	struct err why = { 0 };
 
-	int r = root_open(request->in->common.root, &root, err);
+	int r = command_root(request->in, &root, err);
 	if (r < 0)
 		return r;
 	envelope_read(&root, &request->envelope);

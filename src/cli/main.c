@@ -39,23 +39,31 @@ static int main_finish(int status)
 	return STATUS_UNKNOWN;
 }
 
-static void main_remove_bundle(char (*dir)[64])
-{
-	if (**dir)
-		bundle_remove(*dir);
-}
-
 /* --root FILE.tar.zst: a capture, looked at in a temporary directory. */
-static int main_unpack_root(struct invocation *in, char unpacked[64], struct err *err)
+static int main_unpack_root(struct invocation *in, struct bundle *ret, struct err *err)
 {
 	struct stat st;
 
 	if (!in->common.root || stat(in->common.root, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	int r = bundle_open(in->common.root, unpacked, err);
-	if (r == 0)
-		in->common.root = unpacked;
-	return r;
+	int r = bundle_open(in->common.root, ret, err);
+	if (r < 0)
+		return r;
+	in->root_name = in->common.root;
+	in->common.root = ret->dir;
+	return 0;
+}
+
+/* What the user gave is named, not where it lies for the moment. */
+static void main_name_root(const struct invocation *in, struct err *err)
+{
+	const char *dir = in->common.root;
+	char *at = in->root_name ? strstr(err->text, dir) : NULL;
+	struct err told = *err;
+
+	if (at)
+		snprintf(err->text, sizeof(err->text), "%.*s%s%s", (int)(at - err->text), told.text,
+			 in->root_name, told.text + (at - err->text) + strlen(dir));
 }
 
 /* The recording that lies in the tree of --root; this host's would answer for the wrong one. The
@@ -74,7 +82,8 @@ static int main_find_store(struct invocation *in, char ret_path[PATH_MAX], struc
 	in->store = ret_path;
 	ret_path[n > 0 ? n : 0] = '\0';
 	if (n <= 0 && (c->at.set || c->from.set || c->to.set || c->length.set))
-		return err_set(err, -ENOENT, "%s: no recording in it (" STORE_DEFAULT ")", c->root);
+		return err_set(err, -ENOENT, "%s: no recording in it (" STORE_DEFAULT ")",
+			       in->root_name ? in->root_name : c->root);
 	return 0;
 }
 
@@ -91,8 +100,8 @@ static int main_run(const struct command *command, int argc, char **argv)
 		help_command(stdout, command);
 		return main_finish(STATUS_OK);
 	}
-	AUTO(main_remove_bundle) char unpacked[64] = "";
-	if (main_unpack_root(&in, unpacked, &err) < 0)
+	AUTO(bundle_close) struct bundle unpacked = { 0 };
+	if (main_unpack_root(&in, &unpacked, &err) < 0)
 		return main_fail(&err);
 	char store[PATH_MAX];
 	if (main_find_store(&in, store, &err) < 0)
@@ -100,7 +109,10 @@ static int main_run(const struct command *command, int argc, char **argv)
 	in.out = terminal_of(stdout, main_color_mode(in.common.color));
 	in.diag = terminal_of(stderr, main_color_mode(in.common.color));
 	int r = command->run(&in, &err);
-	return r < 0 ? main_fail(&err) : main_finish(r);
+	if (r >= 0)
+		return main_finish(r);
+	main_name_root(&in, &err);
+	return main_fail(&err);
 }
 
 static int main_unknown_command(const char *name)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu_weight.h"
+#include "meta_lines.h"
 #include "root.h"
 #include "text.h"
 #include "timefmt.h"
@@ -42,35 +43,26 @@ int collect_last_frame(const struct collect_window *w, enum frame_kind kind, str
 	return found && !ret->failed ? 0 : err_set(err, -ENODATA, "the window has none");
 }
 
-static void collect_meta_line(struct collected *c, const char *key, const char *value)
-{
-	uint64_t n;
-
-	if (strcmp(key, "kernel") == 0) {
-		text_copy(c->kernel, sizeof(c->kernel), value);
-		sscanf(value, "%u.%u", &c->facts.kernel_major, &c->facts.kernel_minor);
-	} else if (strcmp(key, "host") == 0) {
-		text_copy(c->host, sizeof(c->host), value);
-	} else if (strcmp(key, "cores") == 0 && text_u64(value, &n) == 0) {
-		c->facts.possible_cpus = (unsigned)n;
-	}
-}
-
 /* The host that recorded, by the segment's own lines of key=value. */
 int collect_host(const struct collect_window *w, struct collected *c, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
+	const char *at = NULL;
+	uint64_t cores;
 
 	int r = collect_last_frame(w, FRAME_META, &text, err);
-	for (const char *line = r < 0 ? NULL : buf_str(&text); line; line = text_next_line(line)) {
-		char copy[300];
-		(void)text_copy_n(copy, sizeof(copy), line, text_line_len(line));
-		char *value = strchr(copy, '=');
-		if (value) {
-			*value = '\0';
-			collect_meta_line(c, copy, value + 1);
-		}
+	if (r < 0)
+		return r;
+	size_t n = meta_lines_find(text.data, text.len, "host", &at);
+	if (n)
+		(void)text_copy_n(c->host, sizeof(c->host), at, n);
+	n = meta_lines_find(text.data, text.len, "kernel", &at);
+	if (n) {
+		(void)text_copy_n(c->kernel, sizeof(c->kernel), at, n);
+		sscanf(c->kernel, "%u.%u", &c->facts.kernel_major, &c->facts.kernel_minor);
 	}
+	if (meta_lines_u64(text.data, text.len, "cores", &cores))
+		c->facts.possible_cpus = (unsigned)cores;
 	return r;
 }
 

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -189,11 +191,61 @@ static int bundle_read_file(const char *file, struct buf *out, struct err *err)
 	}
 }
 
-int bundle_open(const char *file, char ret_dir[64], struct err *err)
+static int bundle_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	(void)remove(path);
+	return 0;
+}
+
+static void bundle_remove(const char *dir)
+{
+	(void)nftw(dir, bundle_remove_one, 32, FTW_DEPTH | FTW_PHYS);
+}
+
+/* In the child. Not of our terminal's session and without its files: Ctrl-C goes past it, and who
+ * reads our output does not wait for it. */
+static void bundle_clean(const char *dir, int end)
+{
+	sigset_t all;
+	char c;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		dup2(null, fd);
+	while (read(end, &c, 1) < 0 && errno == EINTR)
+		;
+	bundle_remove(dir);
+	_exit(0);
+}
+
+/* Without the child, bundle_close is what takes the directory away. */
+static void bundle_guard(struct bundle *b)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	b->cleaner = fork();
+	if (b->cleaner == 0) {
+		close(ends[1]);
+		bundle_clean(b->dir, ends[0]);
+	}
+	close(ends[0]);
+	if (b->cleaner > 0)
+		b->alive = ends[1];
+	else
+		close(ends[1]);
+}
+
+int bundle_open(const char *file, struct bundle *ret, struct err *err)
 {
 	AUTO_BUF struct buf packed = { 0 };
 	AUTO_BUF struct buf tar = { 0 };
-	char dir[64] = "/tmp/zscope-root-XXXXXX";
+	struct bundle b = { .dir = "/tmp/zscope-root-XXXXXX", .alive = -1 };
 
 	int r = bundle_read_file(file, &packed, err);
 	if (r < 0)
@@ -204,25 +256,28 @@ int bundle_open(const char *file, char ret_dir[64], struct err *err)
 	if (r < 0)
 		return err_prefix(err, r, "%s", file);
 	buf_free(&packed);
-	if (!mkdtemp(dir))
+	if (!mkdtemp(b.dir))
 		return err_path(err, -errno, "/tmp");
-	r = bundle_extract(&tar, dir, err);
+	bundle_guard(&b);
+	r = bundle_extract(&tar, b.dir, err);
 	if (r < 0) {
-		bundle_remove(dir);
+		bundle_close(&b);
 		return err_prefix(err, r, "%s", file);
 	}
-	memcpy(ret_dir, dir, sizeof(dir));
+	*ret = b;
 	return 0;
 }
 
-static int bundle_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+void bundle_close(struct bundle *b)
 {
-	(void)st, (void)type, (void)ftw;
-	(void)remove(path);
-	return 0;
-}
-
-void bundle_remove(const char *dir)
-{
-	(void)nftw(dir, bundle_remove_one, 32, FTW_DEPTH | FTW_PHYS);
+	if (!*b->dir)
+		return;
+	if (b->cleaner > 0) {
+		close(b->alive);
+		while (waitpid(b->cleaner, NULL, 0) < 0 && errno == EINTR)
+			;
+	} else {
+		bundle_remove(b->dir);
+	}
+	b->dir[0] = '\0';
 }

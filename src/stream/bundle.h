@@ -1,6 +1,8 @@
 /* A captured host as one file, .tar.zst: written by `capture`, read by --root FILE. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "buf.h"
 #include "err.h"
 
@@ -13,6 +15,13 @@ int bundle_unpack(const void *bytes, size_t len, struct buf *ret_tar, struct err
  * names with ".." or through links are refused. */
 int bundle_extract(const struct buf *tar, const char *dir, struct err *err);
 
-/* The bundle in a private temporary directory; its path in ret. bundle_remove takes it away. */
-int bundle_open(const char *file, char ret_dir[64], struct err *err);
-void bundle_remove(const char *dir);
+/* The bundle in a private temporary directory, which goes with the process whatever ends it: a
+ * child waits for that and takes the directory away. */
+struct bundle {
+	char dir[64];  /* "" = none */
+	int alive;     /* the end of a pipe that nobody else holds */
+	pid_t cleaner; /* 0 = none */
+};
+
+int bundle_open(const char *file, struct bundle *ret, struct err *err);
+void bundle_close(struct bundle *b);

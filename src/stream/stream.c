@@ -4,13 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "auto.h"
+#include "text.h"
 #include "tick_codec.h"
 #include "timefmt.h"
 
-#define STREAM_LEAD_NS (3 * NS_PER_S) /* how old the tick before the window may be */
+enum { STREAM_LEAD_TICKS = 3 }; /* how many intervals old the tick before the window may be */
+#define STREAM_MOST_INTERVAL_NS (61 * NS_PER_S) /* record --interval takes up to a minute */
 
 struct stream {
 	/* live */
@@ -117,6 +120,39 @@ int stream_span(struct stream *s, uint64_t *ret_from_ns, uint64_t *ret_to_ns, st
 	return 0;
 }
 
+/* What the recorder wrote down of its interval in a window; 0 = nothing. */
+static uint64_t stream_told_interval(struct stream *s, uint64_t from_ns, uint64_t to_ns)
+{
+	static const char key[] = "\ninterval_ns=";
+	struct frame frame;
+	char digits[24] = "";
+	uint64_t ns = 0;
+
+	if (store_reader_seek(s->reader, from_ns, to_ns, FRAME_BIT(FRAME_META), NULL) < 0 ||
+	    store_reader_next(s->reader, &frame, NULL) != 1)
+		return 0;
+	const char *found = memmem(frame.payload, frame.len, key, sizeof(key) - 1);
+	if (!found)
+		return 0;
+	found += sizeof(key) - 1;
+	size_t left = (size_t)((const char *)frame.payload + frame.len - found);
+	text_copy_n(digits, sizeof(digits), found, MIN_OF(left, sizeof(digits) - 1));
+	const char *p = digits;
+	return text_take_u64(&p, &ns) == 0 ? ns : 0;
+}
+
+uint64_t stream_interval(struct stream *s, uint64_t at_ns)
+{
+	uint64_t before = MIN_OF(at_ns, STREAM_MOST_INTERVAL_NS);
+
+	if (!s->reader)
+		return s->interval_ns;
+	uint64_t ns = stream_told_interval(s, at_ns, at_ns + NS_PER_S);
+	if (!ns) /* between two ticks that lie far apart */
+		ns = stream_told_interval(s, at_ns - before, at_ns + STREAM_MOST_INTERVAL_NS);
+	return ns ? MIN_OF(ns, STREAM_MOST_INTERVAL_NS) : NS_PER_S;
+}
+
 static int stream_seek_store(struct stream *s, struct err *err)
 {
 	uint64_t span_from, span_to;
@@ -134,8 +170,11 @@ static int stream_seek_store(struct stream *s, struct err *err)
 		kinds |= FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_KEY);
 	if (s->what & STREAM_EVENTS)
 		kinds |= FRAME_BIT(FRAME_EVENT);
-	uint64_t lead = s->what & STREAM_LEAD ? MIN_OF(STREAM_LEAD_NS, s->from_ns) : 0;
-	return store_reader_seek(s->reader, s->from_ns - lead, s->to_ns, kinds, err);
+	uint64_t lead = 0;
+	if (s->what & STREAM_LEAD)
+		lead = STREAM_LEAD_TICKS * MAX_OF(stream_interval(s, s->from_ns), NS_PER_S);
+	return store_reader_seek(s->reader, s->from_ns - MIN_OF(lead, s->from_ns), s->to_ns, kinds,
+				 err);
 }
 
 int stream_seek(struct stream *s, uint64_t from_ns, uint64_t to_ns, unsigned what, struct err *err)

@@ -38,6 +38,9 @@ void stream_close(struct stream *s); /* NULL is fine */
 
 /* First and one past the last second; live: now and the end of time. */
 int stream_span(struct stream *s, uint64_t *ret_from_ns, uint64_t *ret_to_ns, struct err *err);
+/* Time between two ticks around that time, as the recorder wrote it down: the window in which a
+ * pair of them is looked for follows it. Ends what a seek began. */
+uint64_t stream_interval(struct stream *s, uint64_t at_ns);
 /* From here on stream_next gives what of [from, to) is asked for. -ERANGE with the span in the text
  * when nothing of the window was recorded. A live stream takes only `to`. */
 int stream_seek(struct stream *s, uint64_t from_ns, uint64_t to_ns, unsigned what, struct err *err);

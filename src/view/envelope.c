@@ -1,8 +1,8 @@
 #include "envelope.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "meta_lines.h"
 #include "text.h"
 
 static void envelope_line(const struct root *root, const char *path, char *ret, size_t size)
@@ -24,16 +24,14 @@ void envelope_read(const struct root *root, struct envelope *ret)
 
 void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e)
 {
-	for (size_t at = 0; at < len;) {
-		const char *line = bytes + at;
-		const char *end = memchr(line, '\n', len - at);
-		size_t n = end ? (size_t)(end - line) : len - at;
-		if (n > 5 && memcmp(line, "host=", 5) == 0)
-			text_copy_n(e->host, sizeof(e->host), line + 5, n - 5);
-		else if (n > 7 && memcmp(line, "kernel=", 7) == 0)
-			text_copy_n(e->kernel, sizeof(e->kernel), line + 7, n - 7);
-		at += n + 1;
-	}
+	const char *at;
+	size_t n = meta_lines_find(bytes, len, "host", &at);
+
+	if (n)
+		text_copy_n(e->host, sizeof(e->host), at, n);
+	n = meta_lines_find(bytes, len, "kernel", &at);
+	if (n)
+		text_copy_n(e->kernel, sizeof(e->kernel), at, n);
 }
 
 void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns)

@@ -124,26 +124,22 @@ void view_cores_json(struct json *j, const struct envelope *e, const struct rate
 	json_end_object(j);
 }
 
-void view_hot_text(FILE *out, const struct terminal *term, const struct hot *h)
+/* Of one width, because each span is shown when it has ended: no row waits for the widest. */
+void view_hot_head(FILE *out)
 {
-	static const char *const heads[] = { "from", "to",   "seconds", "cpu",      "busy",
-					     "sys",  "soft", "usr",     "all cores" };
-	AUTO_TABLE struct table t;
-	char time[TIMEFMT_MAX];
+	fprintf(out, "%-19s  %-8s  %7s  %4s  %5s  %5s  %5s  %5s  %9s\n", "from", "to", "seconds",
+		"cpu", "busy", "sys", "soft", "usr", "all cores");
+}
 
-	table_init(&t, heads, "llrrrrrrr", ARRAY_LEN(heads));
-	vec_foreach (&h->done, it) {
-		table_cell(&t, TERM_PLAIN, "%s", timefmt_local(time, it->from_ns));
-		table_cell(&t, TERM_PLAIN, "%s", timefmt_clock(time, it->to_ns));
-		table_cell(&t, TERM_PLAIN, "%.0f", (double)(it->to_ns - it->from_ns) / 1e9);
-		table_cell(&t, TERM_RED, "%llu", (unsigned long long)it->cpu);
-		table_cell(&t, TERM_RED, "%.1f", it->busy);
-		table_cell(&t, TERM_PLAIN, "%.1f", it->sys);
-		table_cell(&t, TERM_PLAIN, "%.1f", it->soft);
-		table_cell(&t, TERM_PLAIN, "%.1f", it->usr);
-		table_cell(&t, TERM_PLAIN, "%.1f", it->host_busy);
-	}
-	table_print(&t, out, term);
+void view_hot_row(FILE *out, const struct terminal *term, const struct hot_span *span)
+{
+	const char *red = terminal_on(term, TERM_RED), *off = terminal_off(term);
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+
+	fprintf(out, "%-19s  %-8s  %7.0f  %s%4llu%s  %s%5.1f%s  %5.1f  %5.1f  %5.1f  %9.1f\n",
+		timefmt_local(from, span->from_ns), timefmt_clock(to, span->to_ns),
+		(double)(span->to_ns - span->from_ns) / 1e9, red, (unsigned long long)span->cpu,
+		off, red, span->busy, off, span->sys, span->soft, span->usr, span->host_busy);
 }
 
 void view_hot_json(struct json *j, const struct envelope *e, const struct hot_span *span)

@@ -34,6 +34,10 @@ refuses "unexpected argument 'now'" "$zscope" check now
 refuses "/does/not/exist" "$zscope" check --root /does/not/exist
 refuses "/does/not/exist" "$zscope" cores --root /does/not/exist
 refuses "proc/stat" "$zscope" cores --root empty
+tar -cf bare.tar empty
+refuses "bare.tar/proc/stat" "$zscope" cores --root bare.tar
+refuses "bare.tar: no systemd unit directory" "$zscope" audit --root bare.tar
+refuses "bare.tar: no recording in it" "$zscope" cores --root bare.tar --at -1m
 refuses "junk.tar.zst" "$zscope" check --root junk.tar.zst
 refuses "cut.tar.zst" "$zscope" check --root cut.tar.zst
 refuses "--count" "$zscope" cores --count many

@@ -14,6 +14,8 @@ busy=$!
 sleep 1
 "$zscope" record --store "$tmp/store" --no-profile --for 9s 2>"$tmp/record.err" &
 record=$!
+"$zscope" record --store "$tmp/slow" --no-profile --interval 4s --for 14s 2>"$tmp/slow.err" &
+slow=$!
 for try in 1 2 3; do
 	# both sleep from the same moment, so they look at the same six seconds up to a few milliseconds
 	LC_ALL=C mpstat -P ALL 6 1 >"$tmp/mpstat" &
@@ -63,4 +65,19 @@ for want in lines[1:]:
     out = subprocess.run([zscope, "cores", "--json", "--store", store, "--at", f"@{second}"], stdout=subprocess.PIPE, check=True).stdout
     found = [json.loads(line) for line in out.splitlines()]
     assert want in found, (second, found)
+PY
+
+# ticks that lie farther apart: any second between two of them is the pair's
+wait "$slow" || { cat "$tmp/slow.err"; exit 1; }
+"$zscope" cores --json --store "$tmp/slow" >"$tmp/all" || exit 1
+python3 - "$zscope" "$tmp/slow" "$tmp/all" <<'PY'
+import json, subprocess, sys
+zscope, store, path = sys.argv[1:]
+lines = [json.loads(line) for line in open(path)]
+assert len(lines) >= 2, f"only {len(lines)} pairs of ticks were recorded"
+for want in lines:
+    last = want["time_ns"] // 10**9
+    for second in range(last - 3, last + 1):
+        run = subprocess.run([zscope, "cores", "--json", "--store", store, "--at", f"@{second}"], capture_output=True, text=True)
+        assert [json.loads(line) for line in run.stdout.splitlines()] == [want], (second, last, run)
 PY

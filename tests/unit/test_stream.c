@@ -1,5 +1,7 @@
 #include <dirent.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "frame_wire.h"
 #include "rec_cpu.h"
@@ -328,6 +330,74 @@ TEST(parts_that_fail_are_named_and_the_rest_goes_on)
 	CHECK_EQ(late_seen.ended, late_seen.begun);
 	CHECK_EQ(late_seen.closed, 1);
 	stream_close(s);
+}
+
+/* A part with a descriptor: the byte in it is news, and the news is the end. */
+static int piped[2];
+static unsigned piped_ready;
+
+static int piped_open(void **ret_state, const struct recorder_context *context, struct err *err)
+{
+	*ret_state = piped;
+	return pipe(piped) < 0 || write(piped[1], "x", 1) != 1 ? -errno : 0;
+}
+
+static int piped_fd(void *state)
+{
+	return piped[0];
+}
+
+static int piped_take(void *state, struct store_writer *w, struct err *err)
+{
+	char c;
+
+	piped_ready += read(piped[0], &c, 1) == 1;
+	raise(SIGTERM);
+	return 0;
+}
+
+TEST(a_part_with_news_is_heard_and_a_signal_while_it_is_waited_for_ends_it)
+{
+	static const struct recorder_part part = {
+		.name = "piped", .open = piped_open, .fd = piped_fd, .ready = piped_take
+	};
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	const struct recorder_use parts[] = { { .part = &part } };
+	struct recorder_options options = { .store_dir = f.dir,
+					    .root = &f.fake.root,
+					    .parts = parts,
+					    .n_parts = 1,
+					    .interval_ns = NS_PER_S / 50,
+					    .duration_ns = 30 * NS_PER_S };
+	struct err err;
+	uint64_t before = clock_mono_ns();
+
+	CHECK_EQ(recorder_run(&options, &err), 0);
+	CHECK_EQ(piped_ready, 1);
+	CHECK(clock_mono_ns() - before < 10 * NS_PER_S);
+	close(piped[0]);
+	close(piped[1]);
+}
+
+/* Nothing but the time is waited for: another call, the same signals. */
+TEST(a_signal_ends_a_recorder_that_waits_for_the_next_tick)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct recorder_options options = { .store_dir = f.dir,
+					    .root = &f.fake.root,
+					    .interval_ns = 60 * NS_PER_S,
+					    .duration_ns = 30 * NS_PER_S };
+	struct err err;
+	uint64_t before = clock_mono_ns();
+	pid_t recorder = getpid(), child = fork();
+
+	if (child == 0) {
+		usleep(200000);
+		_exit(kill(recorder, SIGTERM) < 0);
+	}
+	CHECK_EQ(recorder_run(&options, &err), 0);
+	CHECK(clock_mono_ns() - before < 10 * NS_PER_S);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
 }
 
 TEST_MAIN
