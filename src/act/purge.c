@@ -4,53 +4,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "auto.h"
-#include "proc_cgroups.h"
 #include "purge_impl.h"
+#include "shared_holders.h"
 #include "text.h"
 #include "timefmt.h"
 #include "zombies.h"
 
-enum {
-	PURGE_ROUNDS = 10,
-	PURGE_SETTLE_MS = 50,
-	PURGE_SETTLE_TRIES = 60,
-	PURGE_MOST_HOLDERS = 1000,
-	PURGE_SETTLE_V2 = 10
-};
+enum { PURGE_ROUNDS = 10 };
 
 const char *purge_method_name(enum purge_method method)
 {
 	return method == PURGE_RECLAIM ? "reclaim" : "files";
 }
 
-struct look {
-	const struct purge_options *options;
-	struct census *census; /* loaded once for all rounds */
-	struct purge_plan plan;
-	struct purge_result *result; /* NULL = counts only */
-};
-
 /* The pin that keeps the zombie whatever the method does; PIN_KIND_END = it can be freed. */
 static enum pin_kind stuck_by(const struct zombie *z, const struct zombie_files *files,
-			      enum purge_method method)
+			      const struct purge_options *options)
 {
 	for (size_t i = 0; i < z->n_pins; i++) {
 		const struct zombie_pin *p = &z->pins[i];
 		if (p->kind == PIN_PAGES)
 			continue;
+		/* inodes leave the cache by drop_caches */
+		if (p->kind == PIN_WRITEBACK && (!p->until_evicted || options->whole_host))
+			continue;
 		if (p->kind != PIN_FILE)
 			return p->kind;
 		const struct zombie_file *f = &files->list.items[p->file];
-		if (method == PURGE_FILES && !f->deleted && f->place != PLACE_DEVICE &&
+		if (options->method == PURGE_FILES && !f->deleted && f->place != PLACE_DEVICE &&
 		    (!f->path || *f->path != '/'))
 			return PIN_PAGES;
 	}
 	return PIN_KIND_END;
+}
+
+/* What writeback has to do with a zombie that can be freed. */
+static void count_writeback(const struct zombie *z, struct purge_plan *plan)
+{
+	bool cleaner = false, until_evicted = false;
+
+	for (size_t i = 0; i < z->n_pins; i++)
+		if (z->pins[i].kind == PIN_WRITEBACK)
+			*(z->pins[i].until_evicted ? &until_evicted : &cleaner) = true;
+	plan->writeback += cleaner;
+	plan->inodes += until_evicted;
 }
 
 static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, const char *comm)
@@ -63,21 +62,22 @@ static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, cons
 	}
 	if (r->holders.len >= PURGE_MOST_HOLDERS)
 		return;
-	struct purge_holder h = { .kind = kind, .pid = pid, .zombies = 1 };
+	struct purge_holder h = { .kind = kind, .pid = pid, .zombies = 1, .shmid = -1 };
 	text_copy(h.comm, sizeof(h.comm), comm);
 	vec_push(&r->holders, h);
 }
 
 static int look_at(void *arg, const struct zombie *z, const struct zombie_files *files)
 {
-	struct look *l = arg;
-	enum pin_kind stuck = stuck_by(z, files, l->options->method);
+	struct purge_look *l = arg;
+	enum pin_kind stuck = stuck_by(z, files, l->options);
 
 	l->plan.zombies++;
 	l->plan.bytes += z->bytes;
 	if (stuck == PIN_KIND_END) {
 		l->plan.freeable++;
 		l->plan.freeable_bytes += z->bytes;
+		count_writeback(z, &l->plan);
 		return 0;
 	}
 	l->plan.stuck[stuck]++;
@@ -108,9 +108,9 @@ static uint64_t live_cache(const struct root *root, uint64_t zombie_file_bytes)
 	return all > zombie_file_bytes ? all - zombie_file_bytes : 0;
 }
 
-static int take_census(const struct root *root, const struct offer *offer, struct look *l,
-		       unsigned want, struct zombie_files *files, struct purge_side *ret_side,
-		       struct unknowns *unknowns, struct err *err)
+int purge_census(const struct root *root, const struct offer *offer, struct purge_look *l,
+		 unsigned want, struct zombie_files *files, struct purge_side *ret_side,
+		 struct unknowns *unknowns, struct err *err)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
 	AUTO_UNKNOWNS struct unknowns counting = { 0 }; /* misses what nobody asked it for */
@@ -142,7 +142,8 @@ static int take_census(const struct root *root, const struct offer *offer, struc
 /* Why the file's pages cannot be dropped from here; NULL = they can. */
 static const char *why_unreachable(const struct zombie_file *f, const struct pin_holder *holder)
 {
-	if (f->kind != PIN_FILE || f->place == PLACE_DEVICE)
+	/* what is only to be written back is reached through its file system */
+	if (f->kind != PIN_FILE || f->place == PLACE_DEVICE || !f->bytes)
 		return NULL;
 	if (f->deleted)
 		return holder->pid ? NULL : "deleted, and no process that is seen here has it open";
@@ -164,20 +165,8 @@ static int find_unreachable(const struct pin_holder *holders, struct purge_resul
 	return 0;
 }
 
-/* A memfd has a name only where a process has it open: "/memfd:NAME (deleted)". */
-static const char *name_of(const struct root *root, const struct zombie_file *f,
-			   const struct pin_holder *holder, struct arena *strings)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (f->path || !holder->pid || root_readlink(root, holder->link, &text, NULL) < 0)
-		return f->path;
-	return arena_strndup(strings, buf_str(&text), text.len);
-}
-
 /* Tmpfs and deleted files are named by who holds them. */
-static void name_holders(const struct root *root, const struct pin_holder *holders,
-			 struct purge_result *r)
+static void name_holders(const struct pin_holder *holders, struct purge_result *r)
 {
 	for (size_t i = 0; i < r->files.list.len; i++) {
 		const struct zombie_file *f = &r->files.list.items[i];
@@ -186,13 +175,17 @@ static void name_holders(const struct root *root, const struct pin_holder *holde
 		if (f->kind != PIN_TMPFS)
 			continue;
 		/* each file by itself: it can be deleted, or its holder ended */
-		struct purge_holder h = { .kind = PIN_TMPFS,
-					  .pid = holders[i].pid,
-					  .zombies = f->zombies,
-					  .file = name_of(root, f, &holders[i],
-							  &r->files.strings) };
-		if (h.pid)
-			text_copy(h.comm, sizeof(h.comm), holders[i].comm);
+		struct purge_holder h = {
+			.kind = PIN_TMPFS,
+			.pid = f->held ? f->holder.pid : holders[i].pid,
+			.zombies = f->zombies,
+			.file = f->path,
+			.owner = f->holder.owner,
+			.shmid = f->place == PLACE_INTERNAL && shared_is_sysv(f->path)
+					 ? (int64_t)f->inode
+					 : -1,
+		};
+		text_copy(h.comm, sizeof(h.comm), f->held ? f->holder.comm : holders[i].comm);
 		if (r->holders.len < PURGE_MOST_HOLDERS)
 			vec_push(&r->holders, h);
 	}
@@ -220,99 +213,34 @@ static int most_zombies_first(const void *a, const void *b)
 	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
 }
 
-/* On v2 an inode that a zombie wrote to still belongs to its writeback, until the kernel hands
- * clean ones to the parent; it looks for them when a memory cgroup goes away. So let one go. */
-static void nudge_writeback(const struct offer *offer)
-{
-	const struct offer_mount *mount = offer_memory_mount(offer);
-	char path[400];
-
-	if (offer->memory != CGROUP_MEMORY_V2 || !mount)
-		return;
-	snprintf(path, sizeof(path), "/%s/zscope-purge-%d", mount->dir, getpid());
-	if (mkdir(path, 0700) == 0)
-		rmdir(path);
-}
-
-/* What the kernel itself counts, which costs next to nothing; v1 only. */
-static bool tracked_now(const struct root *root, const struct offer *offer, uint64_t *ret)
-{
-	AUTO_BUF struct buf text = { 0 };
-	struct rec_cgroups row = { 0 };
-
-	if (offer->memory == CGROUP_MEMORY_V2 ||
-	    root_read(root, "proc/cgroups", ROOT_FILE_CAP, &text, NULL) < 0 ||
-	    proc_cgroups_parse(buf_str(&text), &row, NULL) < 0)
-		return false;
-	*ret = row.tracked;
-	return true;
-}
-
-/* A census while thousands go is dear: first wait until the kernel's own number falls no more. */
-static void settle_roughly(const struct root *root, const struct offer *offer)
-{
-	struct timespec pause = { .tv_nsec = PURGE_SETTLE_MS * (long)NS_PER_MS };
-	uint64_t last = UINT64_MAX, now;
-	unsigned same = 0;
-
-	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < 2; i++) {
-		if (!tracked_now(root, offer, &now))
-			return;
-		same = now < last ? 0 : same + 1;
-		last = now;
-		nanosleep(&pause, NULL);
-	}
-}
-
-/* Zombies go in a kernel worker a moment after their last page. Wait while the number still falls.
- */
-static int settle(const struct root *root, const struct offer *offer, struct look *l,
-		  struct purge_side *ret, struct unknowns *unknowns, struct err *err)
-{
-	struct timespec pause = { .tv_nsec = PURGE_SETTLE_MS * (long)NS_PER_MS };
-	uint64_t last = UINT64_MAX;
-	unsigned same = 0, enough = offer->memory == CGROUP_MEMORY_V2 ? PURGE_SETTLE_V2 : 2;
-
-	settle_roughly(root, offer);
-	for (unsigned i = 0; i < PURGE_SETTLE_TRIES && same < enough; i++) {
-		nudge_writeback(offer);
-		nanosleep(&pause, NULL);
-		int r = take_census(root, offer, l, 0, NULL, ret, unknowns, err);
-		if (r < 0)
-			return r;
-		same = ret->dying == last ? same + 1 : 0;
-		last = ret->dying;
-		if (!last)
-			break;
-	}
-	return 0;
-}
-
-static int drop_rounds(const struct root *root, const struct offer *offer, struct look *l,
+static int drop_rounds(const struct root *root, const struct offer *offer, struct purge_look *l,
 		       struct purge_result *r, struct pin_holder *holders,
 		       struct unknowns *unknowns, struct err *err)
 {
 	uint64_t last = r->before.dying;
+	purge_sync(root, &r->files, holders);
 	int e = purge_drop_ranges(root, &r->files, holders, l->options, &r->dropped_bytes);
 
 	for (r->rounds = 1; e == 0; r->rounds++) {
-		e = settle(root, offer, l, &r->after, unknowns, err);
+		e = purge_settle(root, offer, l, &r->after, unknowns, err);
 		if (e < 0 || !r->after.dying || r->rounds >= PURGE_ROUNDS || r->after.dying >= last)
 			return e;
 		last = r->after.dying;
 		AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 		struct purge_side side;
-		struct look again = { .options = l->options, .census = l->census };
-		e = take_census(root, offer, &again, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
-				&side, unknowns, err);
+		struct purge_look again = { .options = l->options, .census = l->census };
+		e = purge_census(root, offer, &again, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
+				 &side, unknowns, err);
 		if (e < 0 || !again.plan.freeable)
 			return e;
 		AUTO_FREE struct pin_holder *who = calloc(files.list.len + 1, sizeof(*who));
 		if (!who)
 			return err_set(err, -ENOMEM, "out of memory");
 		e = pin_holders_read(root, &files, who, err);
-		if (e == 0)
+		if (e == 0) {
+			purge_sync(root, &files, who);
 			e = purge_drop_ranges(root, &files, who, l->options, &r->dropped_bytes);
+		}
 	}
 	return e;
 }
@@ -328,10 +256,12 @@ static int find_mapped(const struct root *root, const struct zombie_files *files
 	int e = pin_holders_read_mapped(root, files, who, err);
 	for (size_t i = 0; e == 0 && i < files->list.len; i++) {
 		const struct zombie_file *f = &files->list.items[i];
-		struct purge_holder h = {
-			.kind = PIN_FILE, .pid = who[i].pid, .zombies = f->zombies, .file = f->path
-		};
-		if (!h.pid || r->mapped.len >= PURGE_MOST_HOLDERS)
+		struct purge_holder h = { .kind = PIN_FILE,
+					  .pid = who[i].pid,
+					  .zombies = f->zombies,
+					  .file = f->path,
+					  .shmid = -1 };
+		if (!h.pid || !f->bytes || r->mapped.len >= PURGE_MOST_HOLDERS)
 			continue;
 		text_copy(h.comm, sizeof(h.comm), who[i].comm);
 		if (!vec_push(&r->mapped, h))
@@ -342,26 +272,41 @@ static int find_mapped(const struct root *root, const struct zombie_files *files
 }
 
 /* Why those are left that looked as if they could go. */
-static int find_left(const struct root *root, const struct offer *offer, struct look *l,
+static int find_left(const struct root *root, const struct offer *offer, struct purge_look *l,
 		     struct purge_result *r, struct unknowns *unknowns, struct err *err)
 {
 	struct purge_side side;
 
 	if (!r->after.dying)
 		return 0;
-	int e = take_census(root, offer, l, CENSUS_WANT_PINS, &r->left, &side, unknowns, err);
+	int e = purge_census(root, offer, l, CENSUS_WANT_PINS, &r->left, &side, unknowns, err);
 	return e < 0 ? e : find_mapped(root, &r->left, r, err);
 }
 
-static int apply(const struct root *root, const struct offer *offer, struct look *l,
+static int apply(const struct root *root, const struct offer *offer, struct purge_look *l,
 		 struct purge_result *r, struct pin_holder *holders, struct unknowns *unknowns,
 		 struct err *err)
 {
+	if (!r->plan.freeable) /* no CPU for what cannot go */
+		return 0;
 	if (l->options->method == PURGE_FILES)
 		return drop_rounds(root, offer, l, r, holders, unknowns, err);
 	r->rounds = 1;
-	int e = purge_reclaim(root, offer, l->options, r->before.bytes, err);
-	return e < 0 ? e : settle(root, offer, l, &r->after, unknowns, err);
+	purge_sync(root, &r->files, holders);
+	int e = purge_reclaim(offer, r->writes, l->options, &r->plan, err);
+	return e < 0 ? e : purge_settle(root, offer, l, &r->after, unknowns, err);
+}
+
+/* Where writeback could not be asked, it may. */
+static bool writeback_may_hold(const struct purge_plan *plan, const struct offer *offer,
+			       const struct unknowns *unknowns)
+{
+	if (plan->writeback || offer->memory != CGROUP_MEMORY_V2)
+		return plan->writeback;
+	vec_foreach (&unknowns->list, u)
+		if (strcmp(u->what, CENSUS_WRITEBACK_UNKNOWN) == 0)
+			return true;
+	return false;
 }
 
 static int run_with(const struct root *root, const struct offer *offer, struct census *census,
@@ -369,21 +314,23 @@ static int run_with(const struct root *root, const struct offer *offer, struct c
 		    struct unknowns *unknowns, struct err *err)
 {
 	uint64_t cpu = clock_cpu_ns(), wall = clock_mono_ns();
-	struct look l = { .options = options, .census = census, .result = ret };
+	struct purge_look l = { .options = options, .census = census, .result = ret };
 
-	int r = take_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
-			    &ret->before, unknowns, err);
+	int r = purge_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
+			     &ret->before, unknowns, err);
 	if (r < 0)
 		return r;
 	ret->plan = l.plan;
-	ret->plan.files = ret->files.list.len;
+	vec_foreach (&ret->files.list, f)
+		ret->plan.files += f->kind == PIN_FILE && f->bytes;
+	l.nudge = writeback_may_hold(&l.plan, offer, unknowns);
 	AUTO_FREE struct pin_holder *holders = calloc(ret->files.list.len + 1, sizeof(*holders));
 	if (!holders)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = pin_holders_read(root, &ret->files, holders, err);
 	if (r < 0)
 		return r;
-	name_holders(root, holders, ret);
+	name_holders(holders, ret);
 	name_parents(root, ret);
 	r = options->method == PURGE_FILES ? find_unreachable(holders, ret, err) : 0;
 	if (r < 0)
@@ -412,7 +359,11 @@ int purge_run(const struct root *root, const struct offer *offer,
 	unsigned restored;
 
 	*ret = (struct purge_result){ 0 };
-	int r = options->apply ? purge_restore(&restored, err) : 0;
+	int r = options->method == PURGE_RECLAIM ? purge_reclaim_writes(offer, options, ret->writes,
+									sizeof(ret->writes), err)
+						 : 0;
+	if (r == 0 && options->apply)
+		r = purge_restore(&restored, err);
 	if (r < 0)
 		return r;
 	r = census_open(root, offer, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &census, &load);

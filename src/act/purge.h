@@ -4,7 +4,8 @@
  * (posix_fadvise DONTNEED on their ranges), again and again until nothing more goes. Nothing else
  * is evicted. reclaim: the kernel reclaims below one named cgroup: v1 memory.force_empty, v2
  * memory.reclaim with live children protected by memory.min meanwhile. Needs no names, but works on
- * everything below.
+ * everything below. With whole_host at the root: v2 as below; v1, whose root refuses force_empty,
+ * and kernels without memory.reclaim by drop_caches.
  *
  * What can be freed is found first, so that no CPU is burnt on the rest; the rest is named with
  * what would free it. */
@@ -30,7 +31,7 @@ struct purge_options {
 	enum purge_method method;
 	const char *below; /* zombies below this cgroup only; the subtree that reclaim works on */
 	bool apply;
-	bool whole_host; /* allows reclaim at the root */
+	bool whole_host; /* allows reclaim at the root, and drop_caches where the root has none */
 	/* From 0 to 1; NULL = silence. */
 	void (*progress)(void *arg, const char *what, double done);
 	void *arg;
@@ -40,9 +41,13 @@ struct purge_plan {
 	uint64_t zombies, bytes;
 	uint64_t freeable, freeable_bytes; /* by the method */
 	uint64_t files;                    /* whose pages are dropped */
+	uint64_t writeback; /* freeable ones that also, or only, wait for files to be written */
+	uint64_t inodes;    /* freeable ones that go when inodes leave the cache (before 5.15) */
 	uint64_t stuck[PIN_KIND_END]; /* zombies that cannot be freed, by the pin that keeps them */
 	uint64_t deleted_unreachable; /* deleted files whose holder was not found */
 };
+
+enum { PURGE_MOST_HOLDERS = 1000 };
 
 /* A process that keeps zombies. */
 struct purge_holder {
@@ -50,7 +55,9 @@ struct purge_holder {
 	int pid;
 	char comm[16];
 	uint64_t zombies;
-	const char *file; /* NULL = none */
+	const char *file;  /* NULL = none */
+	const char *owner; /* of the process; NULL = not known */
+	int64_t shmid;     /* of System V shared memory, which needs no process; -1 = it is none */
 };
 
 /* A file whose pages cannot be dropped from here. */
@@ -73,8 +80,10 @@ struct purge_result {
 	 * those that still hold zombies. */
 	VEC(struct purge_holder) mapped;
 	struct purge_side before, after; /* after = before in a dry run */
+	/* The method `reclaim`: the file that is written to. */
+	char writes[1000];
 	bool applied;
-	unsigned rounds;
+	unsigned rounds; /* 0 = there was nothing that could be freed, so nothing was tried */
 	uint64_t dropped_bytes;
 	uint64_t cpu_ns; /* of this process */
 	uint64_t wall_ns;
@@ -86,6 +95,7 @@ int purge_run(const struct root *root, const struct offer *offer,
 	      const struct purge_options *options, struct purge_result *ret,
 	      struct unknowns *unknowns, struct err *err);
 void purge_result_free(struct purge_result *r);
-/* Put back protections that a killed purge left; *ret counts them. Every purge does it first. */
+/* Put back protections, and remove a cgroup of ours, that a killed purge left; *ret counts them.
+ * Every purge does it first. */
 int purge_restore(unsigned *ret, struct err *err);
 const char *purge_method_name(enum purge_method method);

@@ -10,6 +10,7 @@
 
 #include "auto.h"
 #include "map.h"
+#include "mounts.h"
 #include "purge_impl.h"
 #include "text.h"
 
@@ -65,13 +66,49 @@ static int open_file(const struct root *root, const struct zombie_file *f,
 	return fd;
 }
 
-/* Dirty pages cannot be dropped: write back once per file system. */
-static void sync_once(struct map_u64 *synced, const struct zombie_file *f, int fd)
+/* Of a file's own file system: through the file, else through any directory of it that is mounted
+ * here. */
+static bool sync_file_system(const struct root *root, struct mounts *mounts, bool *mounts_are_read,
+			     const struct zombie_file *f, const struct pin_holder *holder)
 {
-	bool made;
+	AUTO_CLOSE int fd = open_file(root, f, holder);
 
-	if (map_u64_put(synced, (uint64_t)f->major << 32 | f->minor, &made) && made)
-		syncfs(fd);
+	if (fd < 0) {
+		if (!*mounts_are_read)
+			mounts_read(root, mounts, NULL);
+		*mounts_are_read = true;
+		const char *dir = mounts_any_dir(mounts, f->major, f->minor);
+		if (dir)
+			fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	return fd >= 0 && syncfs(fd) == 0;
+}
+
+/* Dirty pages cannot be dropped, and their writeback holds its cgroup. */
+void purge_sync(const struct root *root, const struct zombie_files *files,
+		const struct pin_holder *holders)
+{
+	AUTO_MAP_U64 struct map_u64 synced = { 0 };
+	AUTO_MOUNTS struct mounts mounts = { 0 };
+	bool mounts_are_read = false, made;
+
+	for (size_t i = 0; i < files->list.len; i++) {
+		const struct zombie_file *f = &files->list.items[i];
+		if (f->kind != PIN_FILE)
+			continue;
+		if (f->place == PLACE_DEVICE) {
+			/* syncfs would be that of the file system of the device's node */
+			AUTO_CLOSE int fd = open_device(root, f);
+			if (fd >= 0)
+				fdatasync(fd);
+			continue;
+		}
+		uint64_t device = (uint64_t)f->major << 32 | f->minor;
+		if (map_u64_put(&synced, device, &made) && made &&
+		    !sync_file_system(root, &mounts, &mounts_are_read, f,
+				      f->deleted ? &holders[i] : NULL))
+			map_u64_remove(&synced, device); /* another file may lead there */
+	}
 }
 
 static void drop(int fd, const struct zombie_range *range, uint64_t page, uint64_t *ret_bytes)
@@ -86,7 +123,6 @@ int purge_drop_ranges(const struct root *root, struct zombie_files *files,
 		      const struct pin_holder *holders, const struct purge_options *options,
 		      uint64_t *ret_bytes)
 {
-	AUTO_MAP_U64 struct map_u64 synced = { 0 };
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t opened = 0;
 
@@ -95,8 +131,6 @@ int purge_drop_ranges(const struct root *root, struct zombie_files *files,
 		uint32_t row = files->ranges.items[i].file;
 		const struct zombie_file *f = &files->list.items[row];
 		AUTO_CLOSE int fd = open_file(root, f, f->deleted ? &holders[row] : NULL);
-		if (fd >= 0)
-			sync_once(&synced, f, fd);
 		while (i < files->ranges.len && files->ranges.items[i].file == row) {
 			struct zombie_range run = files->ranges.items[i++];
 			while (i < files->ranges.len && files->ranges.items[i].file == row &&

@@ -21,6 +21,9 @@ void buf_add(struct buf *b, const void *bytes, size_t len);
 void buf_add_str(struct buf *b, const char *text);
 void buf_add_char(struct buf *b, char c);
 void buf_add_u64(struct buf *b, uint64_t value); /* in decimal */
+/* The same where there is room for BUF_U64 bytes, which may all be written to; returns its end. */
+enum { BUF_U64 = 24 };
+char *buf_put_u64(char *at, uint64_t value);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vaddf(struct buf *b, const char *format, va_list args);
 /* The text, "" when nothing was written. */

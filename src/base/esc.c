@@ -76,15 +76,39 @@ void esc_tty_in_place(char *text)
 }
 
 /* Eight bytes at once: none below 0x20, none above 0x7e, no quote, no backslash. */
-static bool esc_json_plain(const char *bytes)
+static bool esc_json_plain(uint64_t w)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
-	uint64_t w;
-
-	memcpy(&w, bytes, sizeof(w));
 	uint64_t quote = w ^ ones * '"', back = w ^ ones * '\\';
 	uint64_t odd = w | (w + ones) | (w - ones * 0x20) | (quote - ones) | (back - ones);
 	return !(odd & high);
+}
+
+static uint64_t eight_bytes(const char *bytes)
+{
+	uint64_t w;
+
+	memcpy(&w, bytes, sizeof(w));
+	return w;
+}
+
+char *esc_json_copy(char *at, const char *bytes, size_t len)
+{
+	size_t i = 0;
+
+	for (; len - i >= 8; i += 8) {
+		uint64_t w = eight_bytes(bytes + i);
+		if (!esc_json_plain(w))
+			return NULL;
+		memcpy(at + i, &w, sizeof(w));
+	}
+	/* the rest, in a word of which every other byte is plain */
+	char rest[8] = "        ";
+	memcpy(rest, bytes + i, len - i);
+	if (!esc_json_plain(eight_bytes(rest)))
+		return NULL;
+	memcpy(at + i, rest, sizeof(rest));
+	return at + len;
 }
 
 void esc_json(struct buf *out, const char *bytes, size_t len)
@@ -93,7 +117,7 @@ void esc_json(struct buf *out, const char *bytes, size_t len)
 
 	for (size_t i = 0; i < len;) {
 		unsigned char c = (unsigned char)bytes[i];
-		if (len - i >= 8 && esc_json_plain(bytes + i)) {
+		if (len - i >= 8 && esc_json_plain(eight_bytes(bytes + i))) {
 			i += 8;
 			continue;
 		}

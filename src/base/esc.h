@@ -12,6 +12,10 @@ void esc_tty(struct buf *out, const char *bytes, size_t len);
 void esc_tty_in_place(char *text); /* same-length variant: every unsafe byte becomes '?' */
 /* JSON string body, without quotes. Invalid UTF-8 becomes U+FFFD, so the result is always valid. */
 void esc_json(struct buf *out, const char *bytes, size_t len);
+/* The same for bytes that need no escape, to where there is room for ESC_SLACK more; returns the
+ * end, NULL = some do. */
+enum { ESC_SLACK = 8 };
+char *esc_json_copy(char *at, const char *bytes, size_t len);
 /* HTML text and double-quoted attribute values; control bytes become U+FFFD. */
 void esc_html(struct buf *out, const char *bytes, size_t len);
 /* Prometheus label value, without quotes. */

@@ -144,31 +144,52 @@ void json_time(struct json *j, const char *key, uint64_t ns)
 		json_u64(j, twin, ns);
 }
 
-static void json_put_lead(struct json *j, const char *lead, size_t len)
-{
-	uint64_t bit = UINT64_C(1) << j->depth;
-	size_t skip = j->has_member & bit ? 0 : 1;
-
-	j->has_member |= bit;
-	buf_add(j->out, lead + skip, len - skip);
-}
-
-void json_lead_u64(struct json *j, const char *lead, size_t lead_len, uint64_t value)
-{
-	json_put_lead(j, lead, lead_len);
-	buf_add_u64(j->out, value);
-}
-
-void json_lead_str(struct json *j, const char *lead, size_t lead_len, const char *bytes, size_t len)
-{
-	json_put_lead(j, lead, lead_len);
-	buf_add_char(j->out, '"');
-	esc_json(j->out, bytes, len);
-	buf_add_char(j->out, '"');
-}
-
 void json_raw(struct json *j, const char *key, const char *text, size_t len)
 {
 	json_lead(j, key);
 	buf_add(j->out, text, len);
+}
+
+/* Two rooms: one for the lead of a text and what its copy writes too much, one for numbers. */
+void json_row_begin(struct json_row *row, struct json *j)
+{
+	struct buf *out = j->out;
+
+	row->j = j;
+	if (!buf_reserve(out, 2 * JSON_ROW_ROOM)) {
+		row->at = row->end = row->lost;
+		return;
+	}
+	row->at = out->data + out->len;
+	row->end = out->data + out->cap - 2 * JSON_ROW_ROOM;
+}
+
+/* What was written counts. */
+static void json_row_keep(const struct json_row *row, const char *at)
+{
+	struct buf *out = row->j->out;
+
+	if (row->end == row->lost)
+		return;
+	out->len = (size_t)(at - out->data);
+	out->data[out->len] = '\0';
+}
+
+void json_row_end(struct json_row *row)
+{
+	json_row_keep(row, row->at - 1);
+	row->j->has_member |= UINT64_C(1) << row->j->depth;
+}
+
+void json_row_add_str(struct json_row *row, const char *lead, size_t lead_len, const char *bytes,
+		      size_t len)
+{
+	struct buf *out = row->j->out;
+
+	json_row_keep(row, row->at);
+	buf_add(out, lead, lead_len);
+	buf_add_char(out, '"');
+	esc_json(out, bytes, len);
+	buf_add(out, "\",", 2);
+	json_row_begin(row, row->j);
 }

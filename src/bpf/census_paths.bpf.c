@@ -62,7 +62,9 @@ static __always_inline int path_step(void)
 	}
 	dentry = (void *)st.dentry;
 	READ(up, &dentry->d_parent);
-	if (up == dentry || !up || st.level >= CENSUS_PATH_DEPTH) {
+	/* memory without a path (memfd, System V) has one name and nothing above it */
+	bool top = up == dentry || !up;
+	if ((top && st.level) || st.level >= CENSUS_PATH_DEPTH) {
 		st.at++;
 		st.dentry = 0;
 		return 0;
@@ -78,30 +80,13 @@ static __always_inline int path_step(void)
 	long len = bpf_probe_read_kernel_str(out->name, sizeof(out->name), name);
 	out->len = len > 0 ? len - 1 : 0;
 	st.level++;
-	st.ctl.out_n = n + 1;
-	st.dentry = (__u64)up;
+	/* one that hangs nowhere (a file handle's) is called "/": no name */
+	if (!top || out->len != 1 || out->name[0] != '/')
+		st.ctl.out_n = n + 1;
+	if (top)
+		st.at++;
+	st.dentry = top ? 0 : (__u64)up;
 	return 0;
 }
 
-static long path_callback(__u32 i, void *ctx)
-{
-	return path_step();
-}
-
-SEC("syscall")
-int census_paths(void *ctx)
-{
-	slice_start(&st.ctl);
-	bpf_loop(st.ctl.budget, path_callback, 0, 0);
-	return 0;
-}
-
-SEC("raw_tp/sys_enter")
-int census_paths_chunk(void *ctx)
-{
-	if (!census_is_meant(&st.ctl))
-		return 0;
-	slice_start(&st.ctl);
-	EIGHT_TIMES(path_step());
-	return 0;
-}
+CENSUS_PROGRAMS(census_paths, path_step)

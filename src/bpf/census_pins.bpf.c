@@ -2,8 +2,7 @@
 /* What pins zombies: the pages on the LRU lists of a batch of memory cgroups, as runs of
  * neighbouring pages of one inode. In slices like the walk (census_walk.bpf.c), and as unlocked: a
  * page whose neighbour or owner is not the expected one ends its list, which counts as broken. */
-#include "census_pins_abi.h"
-#include "census_read.h"
+#include "census_inode.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -23,8 +22,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct census_target);
 } targets SEC(".maps");
-
-#define BDEV_MAGIC 0x62646576
 
 static __always_inline __u32 gen_lists(void)
 {
@@ -78,11 +75,10 @@ static __always_inline bool pin_list_is_anon(__u32 k, __u32 gens)
 	return zones && (k - 4) / zones % 2 == 0;
 }
 
-static __always_inline int pin_flush(void)
+/* A function of its own and not static, so that the verifier looks at it once. */
+__noinline int pin_flush(void)
 {
 	__u32 n = st.ctl.out_n;
-	struct inode *inode = (void *)st.run_inode;
-	struct super_block *sb = 0;
 
 	if (!st.run_pages)
 		return 0;
@@ -91,26 +87,15 @@ static __always_inline int pin_flush(void)
 	struct census_pin *pin = bpf_map_lookup_elem(&pins, &n);
 	if (!pin)
 		return 1;
-	pin->inode = st.run_inode;
+	pin->inode = 0;
 	pin->pages = st.run_pages;
 	pin->index = st.run_first;
 	pin->zombie = st.at;
 	pin->kind = st.run_kind;
 	pin->ino = 0;
 	pin->dev = pin->nlink = pin->magic = pin->generation = 0;
-	if (inode) {
-		unsigned long magic = 0;
-		if (bpf_core_field_size(inode->i_ino) == 8)
-			bpf_core_read(&pin->ino, 8, &inode->i_ino);
-		READ(pin->nlink, &inode->i_nlink);
-		READ(pin->generation, &inode->i_generation);
-		READ(sb, &inode->i_sb);
-		READ(pin->dev, &sb->s_dev);
-		READ(magic, &sb->s_magic);
-		pin->magic = magic;
-		if (pin->magic == BDEV_MAGIC) /* the device itself, not the pseudo file system */
-			READ(pin->dev, &inode->i_rdev);
-	}
+	if (st.run_inode)
+		inode_describe(st.run_inode, pin);
 	st.ctl.out_n = n + 1;
 	st.run_pages = 0;
 	st.run_inode = 0;
@@ -263,25 +248,4 @@ static __always_inline int pin_step(void)
 	return 0;
 }
 
-static long pin_callback(__u32 i, void *ctx)
-{
-	return pin_step();
-}
-
-SEC("syscall")
-int census_pins(void *ctx)
-{
-	slice_start(&st.ctl);
-	bpf_loop(st.ctl.budget, pin_callback, 0, 0);
-	return 0;
-}
-
-SEC("raw_tp/sys_enter")
-int census_pins_chunk(void *ctx)
-{
-	if (!census_is_meant(&st.ctl))
-		return 0;
-	slice_start(&st.ctl);
-	EIGHT_TIMES(pin_step());
-	return 0;
-}
+CENSUS_PROGRAMS(census_pins, pin_step)

@@ -3,7 +3,12 @@
 
 #include "census_abi.h"
 
-enum { CENSUS_PATH_DEPTH = 48 /* components of a pinning file's path */ };
+enum {
+	CENSUS_PATH_DEPTH = 48, /* components of a pinning file's path */
+	CENSUS_WRITEBACK_RESTARTS = 16,
+};
+
+#define CENSUS_BDEV_MAGIC 0x62646576u
 
 enum census_pin_kind {
 	CENSUS_PIN_FILE,
@@ -43,6 +48,21 @@ struct paths_state {
 	struct census_ctl ctl;
 	unsigned int at, level;
 	unsigned long long dentry;
+};
+
+/* A dying memcg that writeback holds. */
+struct census_writeback {
+	unsigned long long css;
+	struct census_pin file; /* one of its inodes, a dirty one first; inode 0 = none is left */
+	unsigned int dirty;
+	unsigned int cleaner; /* the kernel hands clean inodes to the parent: 5.15 */
+};
+
+struct writeback_state {
+	struct census_ctl ctl;
+	unsigned long long first_sb, sb, first_bdi, bdi;
+	unsigned long long pos; /* on the device's list of writeback structures */
+	unsigned int restarts, unused;
 };
 
 /* A task or cgroup namespace that refers to a dying memcg. */

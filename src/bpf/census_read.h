@@ -46,3 +46,28 @@ static __always_inline void slice_start(struct census_ctl *ctl)
 	ctl->ran++;
 	ctl->out_n = 0;
 }
+
+/* The two ways in which a job whose state is st is run: NAME in a bpf_loop, NAME_chunk without. */
+#define CENSUS_PROGRAMS(job, step)                              \
+	static long step##_callback(__u32 i, void *ctx)         \
+	{                                                       \
+		return step();                                  \
+	}                                                       \
+                                                                \
+	SEC("syscall")                                          \
+	int job(void *ctx)                                      \
+	{                                                       \
+		slice_start(&st.ctl);                           \
+		bpf_loop(st.ctl.budget, step##_callback, 0, 0); \
+		return 0;                                       \
+	}                                                       \
+                                                                \
+	SEC("raw_tp/sys_enter")                                 \
+	int job##_chunk(void *ctx)                              \
+	{                                                       \
+		if (!census_is_meant(&st.ctl))                  \
+			return 0;                               \
+		slice_start(&st.ctl);                           \
+		EIGHT_TIMES(step());                            \
+		return 0;                                       \
+	}

@@ -12,10 +12,6 @@ struct {
 	__uint(max_entries, CHURN_RING);
 } events SEC(".maps");
 
-struct cgroup_root {
-	unsigned int subsys_mask;
-} SLICE;
-
 struct cgroup___churn {
 	struct kernfs_node *kn;
 	struct cgroup_root *root;

@@ -9,7 +9,7 @@
 #define DIRECT_SECTION   "direct"
 #define DIRECT_CAST_CALL 0x7fff0000
 
-/* Kernel structs that are cast to; the order of direct_names in source/bpf_types.c. */
+/* Kernel structs that are cast to; the order of finds in source/bpf_types.c. */
 enum direct_type {
 	DIRECT_CSS = 0x7fff0001,
 	DIRECT_MEMCG,

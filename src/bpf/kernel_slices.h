@@ -63,8 +63,15 @@ struct percpu_ref___old {
 
 struct cgroup;
 
+struct cgroup_root;
+
+struct cgroup_subsys {
+	struct cgroup_root *root; /* of the hierarchy that has it */
+} SLICE;
+
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys *ss;
 	struct percpu_ref refcnt;
 	struct list_head sibling;
 	struct list_head children;
@@ -93,6 +100,12 @@ struct kernfs_node___old {
 
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_subsys_state *subsys[16];
+} SLICE;
+
+struct cgroup_root {
+	unsigned int subsys_mask;
+	struct cgroup cgrp;
 } SLICE;
 
 struct css_set {
@@ -158,6 +171,15 @@ struct mem_cgroup {
 	struct page_counter memsw;
 	struct page_counter kmem;
 	struct mem_cgroup_per_node *nodeinfo[0];
+} SLICE;
+
+/* its name since 7.x */
+struct mem_cgroup_private_id {
+	refcount_t ref;
+} SLICE;
+
+struct mem_cgroup___private {
+	struct mem_cgroup_private_id id;
 } SLICE;
 
 struct super_block {

@@ -33,9 +33,10 @@ static const struct option options[] = {
 	OPTION(purge_cli, apply, "apply", 0, OPTION_FLAG, NULL,
 	       "do it; without this it is a dry run"),
 	OPTION(purge_cli, whole_host, "whole-host", 0, OPTION_FLAG, NULL,
-	       "allow reclaim at the root of the hierarchy: evicts everybody's cache"),
+	       "reclaim at the root of the hierarchy (v2: memory.reclaim; v1, or without that: "
+	       "drop_caches, which evicts everybody's cache)"),
 	OPTION(purge_cli, restore, "restore", 0, OPTION_FLAG, NULL,
-	       "only put back protections that a killed purge left behind"),
+	       "only put back what a killed purge left behind: protections, a cgroup of its own"),
 };
 
 static void bar(void *arg, const char *what, double done)
@@ -105,6 +106,19 @@ static void purge_note(struct invocation *in, const struct purge_options *o,
 		fprintf(stderr, "zscope: the recording does not show it: %s\n", err.text);
 }
 
+/* Reclaim of the whole host is a method by itself: --whole-host asks for it. */
+static int purge_choose(const struct purge_cli *cli, enum purge_method *ret, struct err *err)
+{
+	bool reclaim = cli->method ? strcmp(cli->method, "reclaim") == 0 : cli->whole_host;
+
+	if (cli->method && !reclaim && strcmp(cli->method, "files") != 0)
+		return err_set(err, -EINVAL, "--method: files or reclaim");
+	if (!reclaim && cli->whole_host)
+		return err_set(err, -EINVAL, "--whole-host goes with --method reclaim");
+	*ret = reclaim ? PURGE_RECLAIM : PURGE_FILES;
+	return 0;
+}
+
 static int purge_main(struct invocation *in, struct err *err)
 {
 	const struct purge_cli *cli = in->options;
@@ -113,8 +127,6 @@ static int purge_main(struct invocation *in, struct err *err)
 	AUTO(purge_result_free) struct purge_result result = { 0 };
 	struct purge_options o = {
 		.below = cli->below,
-		.method = cli->method && strcmp(cli->method, "reclaim") == 0 ? PURGE_RECLAIM
-									     : PURGE_FILES,
 		.apply = cli->apply,
 		.whole_host = cli->whole_host,
 		.progress = bar,
@@ -126,18 +138,15 @@ static int purge_main(struct invocation *in, struct err *err)
 	if (cli->restore) {
 		int r = purge_restore(&restored, err);
 		if (r == 0)
-			printf("%u protections put back\n", restored);
+			printf("%u things that a killed purge left were put back\n", restored);
 		return r;
 	}
-	int r = root_open(NULL, &root, err);
+	int r = purge_choose(cli, &o.method, err);
+	if (r == 0)
+		r = root_open(NULL, &root, err);
 	if (r < 0)
 		return r;
 	offer_read(&root, &offer);
-	const char *below = cli->below ? cli->below + strspn(cli->below, "/") : "";
-	if (o.method == PURGE_RECLAIM && !*below && !o.whole_host)
-		return err_set(
-			err, -EPERM,
-			"reclaim works below a named cgroup: give --below PATH (or --whole-host)");
 	r = purge_run(&root, &offer, &o, &result, &unknowns, err);
 	if (r < 0)
 		return r;
@@ -161,8 +170,11 @@ const struct command cmd_purge = {
 		"What cannot be freed is not tried, but named with what would free it: a tmpfs "
 		"file or "
 		"its holder, an unreaped process and its parent, the holder of a cgroup namespace. "
-		"The root's force_empty and drop_caches are never used unless --whole-host is "
-		"given.\n\n"
+		"Zombies that only writeback holds (cgroup v2) go when their files are on the disk "
+		"and a memory cgroup is removed: their file systems are synced, and an empty "
+		"cgroup zscope-purge-PID comes and goes.\n\n"
+		"Neither memory.reclaim of the root nor drop_caches is used unless --whole-host "
+		"is given; the plan names the file that is written.\n\n"
 		"What was applied is noted in the recording of --store, where there is one.",
 	.examples = "zscope purge\n"
 		    "zscope purge --below /docker --apply\n"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "around.h"
 #include "auto.h"
 #include "buf.h"
 #include "census_history.h"
@@ -16,9 +17,10 @@
 #include "root.h"
 #include "text.h"
 #include "timefmt.h"
+#include "view_around.h"
 #include "view_zombies.h"
 #include "zombies.h"
-#include "zombies_around.h"
+#include "zombies_recorded.h"
 
 enum { ZOMBIES_FLUSH_BYTES = 1 << 16, ZOMBIES_FILES = 20, ZOMBIES_FILES_JSON = 1000 };
 #define ZOMBIES_HISTORY_S  UINT64_C(86400)
@@ -47,7 +49,7 @@ struct printing {
 	struct reclaim_summary *reclaim; /* NULL = nothing was watched */
 	bool json;
 	uint64_t now_ns;
-	struct buf out;
+	struct buf out, scratch;
 	struct json j;
 };
 
@@ -63,7 +65,7 @@ static int take_zombie(void *arg, const struct zombie *z, const struct zombie_fi
 		view_zombie_text(stdout, z, files);
 		return 0;
 	}
-	view_zombie_json(&p->j, z, files, p->now_ns);
+	view_zombie_json(&p->j, z, files, p->now_ns, &p->scratch);
 	if (p->out.len > ZOMBIES_FLUSH_BYTES) {
 		fwrite(p->out.data, 1, p->out.len, stdout);
 		buf_clear(&p->out);
@@ -85,6 +87,7 @@ static void print_start(struct printing *p, struct invocation *in, const struct 
 static void printing_free(struct printing *p)
 {
 	buf_free(&p->out);
+	buf_free(&p->scratch);
 }
 
 static void print_unknown(const struct unknowns *unknowns)
@@ -153,7 +156,7 @@ static void read_growth(const char *dir, uint64_t now_ns, struct around *a)
 
 	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) < 0)
 		return;
-	zombies_judge_history(&history, a);
+	around_judge(&history, a);
 	a->reclaim = history.reclaim; /* a watch replaces it by what it sees itself */
 	a->reclaim_known = history.have_reclaim;
 	history.reclaim = (struct reclaim_summary){ 0 };
@@ -226,7 +229,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
-	AUTO(zombies_around_free) struct around around = { 0 };
+	AUTO(around_free) struct around around = { 0 };
 	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
 	struct zombies_options want = { .below = o->below, .arg = &p };
 	struct census_totals totals;
@@ -235,7 +238,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 
 	if (in->common.at.set || in->common.from.set || in->common.to.set || in->common.length.set)
 		return zombies_recorded(in, o->list || o->pins || o->watch.set || o->below, err);
-	int r = root_open(in->common.root, &root, err);
+	int r = command_root(in, &root, err);
 	if (r < 0)
 		return r;
 	offer_read(&root, &offer);
@@ -267,7 +270,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 		if (o->list && summary.dying)
 			putchar('\n');
 		view_zombies_text(stdout, &in->out, &view);
-		zombies_around_text(in, &around, &summary);
+		view_around_text(stdout, &in->out, &around, &summary);
 		print_unknown(&unknowns);
 		return status_of(&summary);
 	}
@@ -276,7 +279,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	if (o->below)
 		json_str(&p.j, "below", o->below);
 	view_zombies_json(&p.j, &view);
-	zombies_around_json(&p.j, &around, &summary);
+	view_around_json(&p.j, &around, &summary);
 	unknowns_json(&p.j, &unknowns);
 	json_end_object(&p.j);
 	puts(buf_str(&p.out));

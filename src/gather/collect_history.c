@@ -1,7 +1,6 @@
 /* Facts from the recorder's own store: how fast zombies grew over the last day. A live answer looks
  * there too, so that half a minute of watching is not all that it knows. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "auto.h"
 #include "census_history.h"
@@ -16,7 +15,6 @@ static const uint64_t history_least_ns = 600 * NS_PER_S;
 int collect_history(const struct collect_window *w, struct collected *c, struct err *err)
 {
 	AUTO(census_history_free) struct census_history history = { 0 };
-	AUTO_FREE struct growth_point *points = NULL;
 	struct growth growth = { 0 };
 
 	if (c->facts.have & FACT_HISTORY)
@@ -26,13 +24,7 @@ int collect_history(const struct collect_window *w, struct collected *c, struct 
 	int r = census_history_read(w->history_dir, w->to_ns, history_reach_ns, &history, err);
 	if (r < 0)
 		return r;
-	points = calloc(history.list.len + 1, sizeof(*points));
-	if (!points)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < history.list.len; i++)
-		points[i] = (struct growth_point){ history.list.items[i].time_ns,
-						   history.list.items[i].dying };
-	growth_compute(points, history.list.len, 0, &growth);
+	growth_compute(history.list.items, history.list.len, 0, &growth);
 	if (!growth.known || growth.to_ns - growth.from_ns < history_least_ns ||
 	    growth.to_ns + history_least_ns < w->to_ns)
 		return err_set(err, -ENODATA, "the recording is too short to tell growth");

@@ -19,7 +19,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Median of the slopes between all pairs (Theil-Sen). */
-static double median_slope(const struct growth_point *p, size_t n, double *slopes)
+static double median_slope(const struct census_point *p, size_t n, double *slopes)
 {
 	size_t k = 0;
 
@@ -34,10 +34,10 @@ static double median_slope(const struct growth_point *p, size_t n, double *slope
 	return slopes[k / 2];
 }
 
-void growth_compute(const struct growth_point *points, size_t n, uint64_t footprint_bytes,
+void growth_compute(const struct census_point *points, size_t n, uint64_t footprint_bytes,
 		    struct growth *ret)
 {
-	struct growth_point some[GROWTH_MOST_POINTS];
+	struct census_point some[GROWTH_MOST_POINTS];
 	size_t m = MIN_OF(n, (size_t)GROWTH_MOST_POINTS);
 	AUTO_FREE double *slopes = calloc(m * m / 2 + 1, sizeof(*slopes));
 
@@ -80,42 +80,68 @@ void growth_ram(struct growth *g, uint64_t dying, uint64_t footprint_bytes, uint
 /* Fewer zombies than this drown in what else happens on a host. */
 enum { FOOTPRINT_LEAST = 500 };
 
-/* Least squares of bytes over zombies. */
-static double slope_of(const struct footprint_point *p, size_t n, bool slab)
+static bool is_weighed(const struct census_point *p)
+{
+	return p->percpu_bytes && p->slab_bytes;
+}
+
+/* Least squares of bytes over zombies; n of the points are weighed. */
+static double slope_of(const struct census_point *from, const struct census_point *end, size_t n,
+		       bool slab)
 {
 	double x = 0, y = 0, xx = 0, xy = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		double bytes = (double)(slab ? p[i].slab_bytes : p[i].percpu_bytes);
-		x += (double)p[i].dying / (double)n;
-		y += bytes / (double)n;
+	for (const struct census_point *p = from; p < end; p++) {
+		if (!is_weighed(p))
+			continue;
+		x += (double)p->dying / (double)n;
+		y += (double)(slab ? p->slab_bytes : p->percpu_bytes) / (double)n;
 	}
-	for (size_t i = 0; i < n; i++) {
-		double bytes = (double)(slab ? p[i].slab_bytes : p[i].percpu_bytes);
-		xx += ((double)p[i].dying - x) * ((double)p[i].dying - x);
-		xy += ((double)p[i].dying - x) * (bytes - y);
+	for (const struct census_point *p = from; p < end; p++) {
+		if (!is_weighed(p))
+			continue;
+		double bytes = (double)(slab ? p->slab_bytes : p->percpu_bytes);
+		xx += ((double)p->dying - x) * ((double)p->dying - x);
+		xy += ((double)p->dying - x) * (bytes - y);
 	}
 	return xx > 0 ? xy / xx : 0;
 }
 
-void footprint_measure(const struct footprint_point *points, size_t n, struct footprint *ret)
+void footprint_measure(const struct census_point *points, size_t n, struct footprint *ret)
 {
 	uint64_t least = UINT64_MAX, most = 0;
+	size_t weighed = 0;
 
 	*ret = (struct footprint){ 0 };
 	for (size_t i = 0; i < n; i++) {
+		if (!is_weighed(&points[i]))
+			continue;
+		weighed++;
 		least = MIN_OF(least, points[i].dying);
 		most = MAX_OF(most, points[i].dying);
 	}
-	if (!n || most - least < FOOTPRINT_LEAST)
+	if (!weighed || most - least < FOOTPRINT_LEAST)
 		return;
-	double percpu = slope_of(points, n, false), slab = slope_of(points, n, true);
+	double percpu = slope_of(points, points + n, weighed, false);
+	double slab = slope_of(points, points + n, weighed, true);
 	if (percpu <= 0 || slab <= 0) /* something else moved them more */
 		return;
 	ret->known = true;
 	ret->change = most - least;
 	ret->percpu_bytes = (uint64_t)percpu;
 	ret->slab_bytes = (uint64_t)slab;
+}
+
+void growth_judge(const struct census_point *points, size_t n, uint64_t expected_bytes,
+		  uint64_t host_bytes, struct footprint *ret_footprint, struct growth *ret)
+{
+	struct footprint f;
+
+	footprint_measure(points, n, &f);
+	uint64_t each = f.known ? f.percpu_bytes + f.slab_bytes : expected_bytes;
+	growth_compute(points, n, each, ret);
+	growth_ram(ret, n ? points[n - 1].dying : 0, each, host_bytes);
+	*ret_footprint = f;
 }
 
 /* RAM per zombie as measured on generated ones: per possible core, and slab. */
@@ -167,4 +193,13 @@ int zombie_verdict_of(const char *kernel, bool v1, unsigned possible_cpus,
 			"30 times as long among 20,000 that cannot be reclaimed)";
 	}
 	return 0;
+}
+
+int zombie_verdict_recorded(const struct census_summary *census, const char *kernel,
+			    unsigned possible_cpus, struct zombie_verdict *ret)
+{
+	/* only cgroup v2 has a file that counts the dying */
+	if (!(census->have & CENSUS_KERNEL_COUNT))
+		return -1;
+	return zombie_verdict_of(kernel, !census->kernel_counts_dying, possible_cpus, ret);
 }

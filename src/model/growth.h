@@ -5,10 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct growth_point {
-	uint64_t time_ns;
-	uint64_t dying;
-};
+#include "census_summary.h"
 
 /* At this many the original incident's host stalled for seconds. */
 enum { GROWTH_THRESHOLD = 70000, GROWTH_MOST_POINTS = 200 };
@@ -29,7 +26,7 @@ struct growth {
 };
 
 /* points in time order; footprint_bytes = RAM per zombie, 0 = not known. */
-void growth_compute(const struct growth_point *points, size_t n, uint64_t footprint_bytes,
+void growth_compute(const struct census_point *points, size_t n, uint64_t footprint_bytes,
 		    struct growth *ret);
 
 /* When the RAM that zombies take reaches GROWTH_RAM_PERCENT of the host's; after growth_compute().
@@ -38,17 +35,19 @@ void growth_ram(struct growth *g, uint64_t dying, uint64_t footprint_bytes, uint
 
 /* RAM per zombie as this host shows it: how per-core memory and slab went with the number of
  * zombies over the recording. */
-struct footprint_point {
-	uint64_t dying, percpu_bytes, slab_bytes;
-};
-
 struct footprint {
 	bool known;                        /* the number changed enough to tell */
 	uint64_t percpu_bytes, slab_bytes; /* per zombie */
 	uint64_t change;                   /* zombies between the extremes it is computed from */
 };
 
-void footprint_measure(const struct footprint_point *points, size_t n, struct footprint *ret);
+/* Points whose bytes are not known are passed over. */
+void footprint_measure(const struct census_point *points, size_t n, struct footprint *ret);
+
+/* All of the above: the footprint as measured, where it cannot be as expected (0 = not known), the
+ * rate, and both onsets. */
+void growth_judge(const struct census_point *points, size_t n, uint64_t expected_bytes,
+		  uint64_t host_bytes, struct footprint *ret_footprint, struct growth *ret);
 
 struct zombie_verdict {
 	const char *id; /* "stat-reads", "reclaim-and-ram", "references" */
@@ -61,3 +60,7 @@ struct zombie_verdict {
  * release is not understood. */
 int zombie_verdict_of(const char *kernel, bool v1, unsigned possible_cpus,
 		      struct zombie_verdict *ret);
+/* The same for a census of a recording; -1 also when it does not tell which cgroup version counted.
+ */
+int zombie_verdict_recorded(const struct census_summary *census, const char *kernel,
+			    unsigned possible_cpus, struct zombie_verdict *ret);

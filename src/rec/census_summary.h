@@ -77,6 +77,12 @@ struct census_summary {
 	struct arena strings;
 };
 
+/* What of a census a trend is computed from. */
+struct census_point {
+	uint64_t time_ns, dying;
+	uint64_t percpu_bytes, slab_bytes; /* of the host; 0 = not known */
+};
+
 /* false when out of memory. */
 bool census_summary_add(struct census_summary *s, const struct zombie *z);
 void census_summary_finish(struct census_summary *s);

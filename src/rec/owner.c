@@ -180,12 +180,7 @@ static bool is_user_unit(struct owner_text s)
 	       (seg_starts(s, "session-") && seg_ends(s, ".scope"));
 }
 
-/* What the runtimes that name plain directories put around them. */
-struct around {
-	struct owner_text up, up2, up3; /* enclosing segments, len 0 above the top */
-};
-
-static bool match_plain_id(struct owner_text s, const struct around *a, struct owner *ret)
+static bool match_plain_id(struct owner_text s, const struct owner_around *a, struct owner *ret)
 {
 	if (!is_id(s, 32))
 		return false;
@@ -214,7 +209,7 @@ static bool match_plain_id(struct owner_text s, const struct around *a, struct o
 }
 
 /* "ALLOC.TASK[.scope]" below nomad's directories. */
-static bool match_nomad(struct owner_text s, const struct around *a, struct owner *ret)
+static bool match_nomad(struct owner_text s, const struct owner_around *a, struct owner *ret)
 {
 	bool below = seg_is(a->up, "nomad") ||
 		     ((seg_is(a->up, "share.slice") || seg_is(a->up, "reserve.slice")) &&
@@ -230,7 +225,7 @@ static bool match_nomad(struct owner_text s, const struct around *a, struct owne
 }
 
 /* "slurm/uid_N/job_N[/step_N]", "slurmstepd.scope/job_N". */
-static bool match_slurm(struct owner_text s, const struct around *a, struct owner *ret)
+static bool match_slurm(struct owner_text s, const struct owner_around *a, struct owner *ret)
 {
 	if (!seg_starts(s, "job_") ||
 	    !(seg_is(a->up, "slurmstepd.scope") ||
@@ -252,7 +247,7 @@ static bool seg_ecs_slice(struct owner_text s, struct owner_text *ret_task)
 	return true;
 }
 
-static bool match_scope(struct owner_text s, const struct around *a, struct owner *ret)
+static bool match_scope(struct owner_text s, const struct owner_around *a, struct owner *ret)
 {
 	enum owner_kind kind;
 	struct owner_text id;
@@ -272,7 +267,7 @@ static bool match_scope(struct owner_text s, const struct around *a, struct owne
 	return true;
 }
 
-static bool match_segment(struct owner_text s, const struct around *a, struct owner *ret)
+static bool match_segment(struct owner_text s, const struct owner_around *a, struct owner *ret)
 {
 	if (match_scope(s, a, ret) || seg_colons(s, ret) || match_plain_id(s, a, ret) ||
 	    match_nomad(s, a, ret) || match_slurm(s, a, ret))
@@ -304,9 +299,9 @@ static struct owner_text take_last(const char *path, size_t *end)
 {
 	while (*end && path[*end - 1] == '/')
 		(*end)--;
+	const char *slash = memrchr(path, '/', *end);
 	size_t stop = *end;
-	while (*end && path[*end - 1] != '/')
-		(*end)--;
+	*end = slash ? (size_t)(slash + 1 - path) : 0;
 	return (struct owner_text){ path + *end, stop - *end };
 }
 
@@ -317,38 +312,31 @@ static struct owner_text parent_text(const char *path, size_t end)
 	return end ? (struct owner_text){ path, end } : (struct owner_text){ "/", 1 };
 }
 
-/* The segment that ends at path[*end), which moves before it. false when it names no owner. */
-static bool match_last(const char *path, size_t *end, struct owner_text *ret_last,
-		       struct owner *ret)
+/* What lies around a segment that starts at path[end). */
+static struct owner_around look_around(const char *path, size_t end)
 {
-	struct around a;
+	struct owner_around a;
 
-	*ret_last = take_last(path, end);
-	if (!ret_last->len)
-		return false;
-	size_t outer = *end;
-	a.up = take_last(path, &outer);
-	a.up2 = take_last(path, &outer);
-	a.up3 = take_last(path, &outer);
-	struct owner found = { 0 };
-	if (!match_segment(*ret_last, &a, &found))
-		return false;
-	*ret = found;
-	return true;
+	a.up = take_last(path, &end);
+	a.up2 = take_last(path, &end);
+	return a;
 }
 
 /* The innermost match in path[0, end); *ret_end is where its own segment starts. */
 static bool owner_match(const char *path, size_t end, struct owner *ret, size_t *ret_end)
 {
-	struct owner_text last;
-
-	do {
-		if (match_last(path, &end, &last, ret)) {
+	for (;;) {
+		struct owner_text last = take_last(path, &end);
+		if (!last.len)
+			return false;
+		struct owner_around a = look_around(path, end);
+		struct owner found = { 0 };
+		if (match_segment(last, &a, &found)) {
+			*ret = found;
 			*ret_end = end;
 			return true;
 		}
-	} while (last.len);
-	return false;
+	}
 }
 
 /* A container's segment and the pod or task slice around it are one owner, not two. */
@@ -363,6 +351,7 @@ static bool same_owner(const struct owner *inner, const struct owner *outer)
 void owner_above(const char *path, size_t len, struct owner_above *ret)
 {
 	(void)take_last(path, &len);
+	ret->around = look_around(path, len);
 	ret->n = 0;
 	while (ret->n < OWNER_ABOVE &&
 	       owner_match(path, len, &ret->match[ret->n].found, &ret->match[ret->n].at))
@@ -384,11 +373,11 @@ void owner_parse_below(const struct owner_above *above, const char *path, size_t
 		       struct owner *ret)
 {
 	struct owner inner = { 0 }, outer;
-	struct owner_text last;
 	size_t end = len, next;
+	struct owner_text last = take_last(path, &end);
 	unsigned i = 0;
 
-	if (match_last(path, &end, &last, &inner)) {
+	if (last.len && match_segment(last, &above->around, &inner)) {
 		inner.parent = parent_text(path, end);
 	} else if (above->n) {
 		inner = above->match[0].found;

@@ -46,10 +46,16 @@ struct owner {
 	unsigned depth; /* owners around this one */
 };
 
+/* The segments around one: runtimes that name plain directories are known by them. */
+struct owner_around {
+	struct owner_text up, up2; /* len 0 above the top */
+};
+
 enum { OWNER_ABOVE = 8 };
 
 /* The owners that enclose a cgroup, from the inside out: the same for all with one parent. */
 struct owner_above {
+	struct owner_around around;
 	struct {
 		struct owner found;
 		size_t at; /* where its own segment starts */

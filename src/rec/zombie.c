@@ -10,14 +10,19 @@ static const struct {
 			"delete the tmpfs file, or end the process that holds the memory" },
 	[PIN_ANON] = { "anon", "end the process that was moved out with its memory" },
 	[PIN_MLOCKED] = { "mlocked", "unlock the memory or end its holder" },
-	[PIN_SWAP] = { "swap", "bring the memory back from swap, or end its holder" },
+	[PIN_SWAP] = { "swap", "delete the tmpfs file or end the process whose memory was swapped "
+			       "out, or bring it all back (swapoff)" },
 	[PIN_PROCESS] = { "process", "its parent must reap it, or be ended" },
 	[PIN_TASK] = { "task", "it is going down right now" },
 	[PIN_NAMESPACE] = { "namespace", "end the process that holds the cgroup namespace" },
 	[PIN_SOCKET] = { "socket", "close the socket, or end the process that has it open" },
 	[PIN_PAGES] = { "pages", "reclaim: zscope purge --method reclaim" },
-	[PIN_REFERENCE] = { "reference", "a socket that nobody has open, writeback, a perf or BPF "
-					 "object: end its holder" },
+	[PIN_REFERENCE] = { "reference",
+			    "a socket that nobody has open, a perf or BPF object: end its holder" },
+	[PIN_WRITEBACK] = { "writeback",
+			    "zscope purge: when the file is on the disk (sync), it goes with the "
+			    "next memory cgroup that is removed; before 5.15 only when the inode "
+			    "leaves the cache" },
 };
 
 const char *pin_kind_name(enum pin_kind kind)
@@ -41,10 +46,10 @@ const char *pin_place_name(enum pin_place place)
 }
 
 size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t minor, uint64_t inode,
-			bool *ret_new)
+			uint64_t tell, bool *ret_new)
 {
-	uint64_t words[2] = { (uint64_t)major << 32 | minor, inode };
-	uint64_t key = hash_bytes(words, sizeof(words));
+	uint64_t words[3] = { (uint64_t)major << 32 | minor, inode, tell };
+	uint64_t key = hash_bytes(words, tell ? sizeof(words) : 2 * sizeof(words[0]));
 	bool made;
 	uint64_t *at = map_u64_put(&files->by_inode, key, &made);
 
@@ -60,6 +65,13 @@ size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t min
 	}
 	*ret_new = made;
 	return *at - 1;
+}
+
+void zombie_files_finish(struct zombie_files *files)
+{
+	vec_foreach (&files->list, f)
+		if (!f->zombies)
+			f->zombies = f->writeback;
 }
 
 void zombie_files_free(struct zombie_files *files)

@@ -34,8 +34,9 @@ enum pin_kind {
 	PIN_SOCKET,
 	PIN_PAGES, /* pages whose owner could not be followed: moved during the look, or truncated
 		    */
-	PIN_REFERENCE, /* no page, task, namespace or swap: some kernel reference (socket,
-			  writeback, perf, BPF) */
+	PIN_REFERENCE, /* no page, task, namespace, swap or writeback: some kernel reference
+			  (socket, perf, BPF) */
+	PIN_WRITEBACK, /* it dirtied a file; goes when that is on the disk and the kernel looks */
 	PIN_KIND_END,
 };
 
@@ -45,6 +46,15 @@ enum pin_place {
 	PLACE_OVERLAY,  /* in a layer of an overlay file system */
 	PLACE_INTERNAL, /* no mount shows it: memfd, System V shared memory */
 	PLACE_DEVICE,   /* buffers of a block device: file system metadata */
+};
+
+/* The process that has memory without a path: the first of them. */
+struct zombie_holder {
+	int pid;
+	char comm[16];
+	const char *unit;  /* NULL = in none */
+	const char *owner; /* owner_label(); NULL = not known */
+	uint32_t processes;
 };
 
 struct zombie_file {
@@ -58,6 +68,9 @@ struct zombie_file {
 	const char *path; /* NULL = not known; hostile bytes */
 	uint64_t bytes;   /* in zombies */
 	uint64_t zombies;
+	uint64_t writeback; /* zombies that its writeback holds */
+	bool held;          /* was looked for: holder.processes 0 = by nobody */
+	struct zombie_holder holder;
 	uint64_t kernel_ptr; /* struct inode, only while a census runs */
 };
 
@@ -76,15 +89,26 @@ struct zombie_files {
 	struct arena strings;
 };
 
+#define ZOMBIE_NO_FILE SIZE_MAX
+
 struct zombie_pin {
 	enum pin_kind kind;
-	size_t file; /* index in the table, for PIN_FILE and PIN_TMPFS */
+	/* index in the table, for PIN_FILE, PIN_TMPFS and PIN_WRITEBACK; the last may have none */
+	size_t file;
+	bool dirty;         /* PIN_WRITEBACK: not yet on the disk */
+	bool until_evicted; /* PIN_WRITEBACK before 5.15: until its inodes leave the cache */
 	uint64_t bytes;
 	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE, PIN_SOCKET */
 	char comm[16];
 	uint64_t socket_inode;
 	uint16_t port, family, protocol; /* of a socket; port 0 = it has none */
 };
+
+static inline bool zombie_pin_has_file(const struct zombie_pin *p)
+{
+	return p->kind == PIN_FILE || p->kind == PIN_TMPFS ||
+	       (p->kind == PIN_WRITEBACK && p->file != ZOMBIE_NO_FILE);
+}
 
 /* What is only known while the churn is recorded. */
 struct zombie_creator {
@@ -115,9 +139,13 @@ const char *pin_kind_name(enum pin_kind kind);
 /* What would free a zombie that is held like this, for people. */
 const char *pin_kind_cure(enum pin_kind kind);
 const char *pin_place_name(enum pin_place place);
-/* The row of that file, made when absent; SIZE_MAX when out of memory. */
+/* The row of that file, made when absent; SIZE_MAX when out of memory. tell: 0, or what tells
+ * inodes of one number apart (memfds and System V shared memory share a device, and each IPC
+ * namespace counts by itself). */
 size_t zombie_files_put(struct zombie_files *files, uint32_t major, uint32_t minor, uint64_t inode,
-			bool *ret_new);
+			uint64_t tell, bool *ret_new);
+/* After the last zombie: files that only writeback refers to are counted by that. */
+void zombie_files_finish(struct zombie_files *files);
 void zombie_files_free(struct zombie_files *files);
 /* path is `below` or lies below it; below NULL or "/" holds everything. */
 bool zombie_is_below(const char *path, size_t len, const char *below);

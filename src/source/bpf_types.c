@@ -177,26 +177,39 @@ static int map_all(const struct root *root, void **ret, size_t *ret_len, struct 
 	return 0;
 }
 
-int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
-		   struct err *err)
+int bpf_types_fill_all(const struct bpf_types *t, const struct root *root,
+		       struct bpf_object *const *objs, size_t n, struct err *err)
 {
 	AUTO_MAP_STR struct map_str names = { 0 };
 	AUTO_BUF struct buf slice = { 0 };
-	size_t len = 0;
+	size_t len = 0, n_finds = 0;
 	void *blob = NULL;
 
 	for (size_t i = 0; i < FIND_END; i++)
 		finds[i].id = 0;
-	if (!collect_names(bpf_object__btf(obj), &names))
-		return err_set(err, -EBADMSG, "the BPF object has no type names");
+	for (size_t i = 0; i < n; i++) {
+		if (!collect_names(bpf_object__btf(objs[i]), &names))
+			return err_set(err, -EBADMSG, "the BPF object has no type names");
+		if (needs_ids(objs[i]))
+			n_finds = FIND_END;
+	}
 	int r = map_all(root, &blob, &len, err);
 	if (r < 0)
 		return r;
-	r = btf_slice_make(blob, len, &names, finds, needs_ids(obj) ? FIND_END : 0, &slice, err);
+	r = btf_slice_make(blob, len, &names, finds, n_finds, &slice, err);
 	munmap(blob, len);
 	if (r < 0)
 		return r;
-	if (pwrite(t->fd, slice.data, slice.len, 0) != (ssize_t)slice.len)
+	if (ftruncate(t->fd, 0) < 0 ||
+	    pwrite(t->fd, slice.data, slice.len, 0) != (ssize_t)slice.len)
 		return err_set(err, -errno, "BTF slice: %s", strerror(errno));
 	return 0;
+}
+
+int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
+		   struct err *err)
+{
+	struct bpf_object *const one = (struct bpf_object *)obj;
+
+	return bpf_types_fill_all(t, root, &one, 1, err);
 }

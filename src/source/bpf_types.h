@@ -29,6 +29,10 @@ const char *bpf_types_path(const struct bpf_types *t);
  * get this kernel's ids. */
 int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,
 		   struct err *err);
+/* The same for several objects that were opened with the same path: the kernel's description is
+ * gone through once. */
+int bpf_types_fill_all(const struct bpf_types *t, const struct root *root,
+		       struct bpf_object *const *objs, size_t n, struct err *err);
 void bpf_types_close(struct bpf_types *t);
 /* Only errors of ours are for users: ZSCOPE_BPF_LOG=1 shows libbpf's and the verifier's words. */
 void bpf_types_quiet(void);

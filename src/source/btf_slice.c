@@ -76,9 +76,12 @@ static bool is_named(const struct slicing *s, const char *name)
 	return *name && map_str_get(s->names, name, strlen(name));
 }
 
-static uint32_t beginning(const char *name)
+static uint16_t beginning(const char *name)
 {
-	return (uint32_t)(uint8_t)name[0] << 8 | (uint8_t)(name[0] ? name[1] : 0);
+	uint16_t two;
+
+	memcpy(&two, name, sizeof(two));
+	return two;
 }
 
 static void look_for(struct slicing *s, const char *name)
@@ -86,10 +89,14 @@ static void look_for(struct slicing *s, const char *name)
 	s->begins[beginning(name) / 64] |= UINT64_C(1) << beginning(name) % 64;
 }
 
-/* Most names are not looked for, and this tells without their length. */
-static bool may_be_looked_for(const struct slicing *s, const char *name)
+/* Most names are not looked for, and this tells without their length. The last byte of the strings
+ * ends one, so that nothing starts there but the empty name. */
+static bool may_be_looked_for(const struct slicing *s, uint32_t offset)
 {
-	return s->begins[beginning(name) / 64] >> beginning(name) % 64 & 1;
+	if (offset >= s->strings_len - 1)
+		return false;
+	uint16_t two = beginning(s->strings + offset);
+	return s->begins[two / 64] >> two % 64 & 1;
 }
 
 static size_t offset_of(const struct slicing *s, uint32_t id)
@@ -288,47 +295,60 @@ static void find_ids(const struct slicing *s, const struct btf_type *t, uint32_t
 			finds[i].id = id;
 }
 
-static bool has_members_or_stands_for_them(uint32_t kind)
+#define KINDS_WITH_MEMBERS \
+	(1u << BTF_KIND_STRUCT | 1u << BTF_KIND_UNION | 1u << BTF_KIND_ENUM | 1u << BTF_ENUM64_KIND)
+/* Nothing behind their heads. */
+#define KINDS_BARE                                                                  \
+	(1u << BTF_KIND_PTR | 1u << BTF_KIND_FWD | 1u << BTF_KIND_TYPEDEF |         \
+	 1u << BTF_KIND_VOLATILE | 1u << BTF_KIND_CONST | 1u << BTF_KIND_RESTRICT | \
+	 1u << BTF_KIND_FUNC)
+
+/* A type that may have a name that is looked for. */
+static void look_at_type(struct slicing *s, const char *at, uint32_t id,
+			 struct btf_slice_find *finds, size_t n_finds)
 {
-	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
-	       kind == BTF_ENUM64_KIND || kind == BTF_KIND_TYPEDEF;
+	struct btf_type t;
+
+	memcpy(&t, at, sizeof(t));
+	find_ids(s, &t, id, finds, n_finds);
+	if (BTF_INFO_KIND(t.info) != BTF_KIND_FUNC && is_named(s, name_at(s, t.name_off)))
+		take(s, id);
 }
 
 /* Where the types lie; those with a wanted name are taken. */
 static int index_types(struct slicing *s, struct btf_slice_find *finds, size_t n_finds,
 		       struct err *err)
 {
-	bool funcs = false;
+	uint32_t looked_at = KINDS_WITH_MEMBERS | 1u << BTF_KIND_TYPEDEF;
 	uint32_t id = 1;
-	size_t at = 0;
+	const char *at = s->types, *end = at + s->types_len;
 
 	for (size_t i = 0; i < n_finds; i++) {
-		funcs |= finds[i].is_func;
+		looked_at |= finds[i].is_func ? 1u << BTF_KIND_FUNC : 0;
 		look_for(s, finds[i].name);
 	}
 	if (!vec_push(&s->at, 0))
 		return err_set(err, -ENOMEM, "out of memory");
-	for (; s->types_len - at >= sizeof(struct btf_type); id++) {
-		struct btf_type t;
-		memcpy(&t, s->types + at, sizeof(t));
-		uint32_t kind = BTF_INFO_KIND(t.info);
-		size_t tail = tail_bytes(t.info);
-		if (!kind_sizes[kind].known)
-			return err_set(err, -EOPNOTSUPP, "BTF: kind %u is not known", kind);
-		if (tail > s->types_len - at - sizeof(t))
-			return err_set(err, -EBADMSG, "BTF: a type is cut off");
-		if (id >= BTF_MOST_TYPES ||
-		    (id % BTF_INDEX_EVERY == 0 && !vec_push(&s->at, (uint32_t)at)))
+	for (; (size_t)(end - at) >= sizeof(struct btf_type); id++) {
+		const char *this = at;
+		uint32_t head[2]; /* name, info */
+		memcpy(head, this, sizeof(head));
+		uint32_t kind = BTF_INFO_KIND(head[1]);
+		if (id % BTF_INDEX_EVERY == 0 &&
+		    (id >= BTF_MOST_TYPES || !vec_push(&s->at, (uint32_t)(this - s->types))))
 			return err_set(err, -ENOMEM, "BTF: too many types");
-		at += sizeof(t) + tail;
-		bool can = has_members_or_stands_for_them(kind);
-		if (!can && !(funcs && kind == BTF_KIND_FUNC))
-			continue;
-		if (!may_be_looked_for(s, name_at(s, t.name_off)))
-			continue;
-		find_ids(s, &t, id, finds, n_finds);
-		if (can && is_named(s, name_at(s, t.name_off)))
-			take(s, id);
+		at += sizeof(struct btf_type);
+		/* a branch, because it lets the processor run ahead to the next type */
+		if (!(KINDS_BARE >> kind & 1)) {
+			size_t tail = tail_bytes(head[1]);
+			if (!kind_sizes[kind].known)
+				return err_set(err, -EOPNOTSUPP, "BTF: kind %u is not known", kind);
+			if (tail > (size_t)(end - at))
+				return err_set(err, -EBADMSG, "BTF: a type is cut off");
+			at += tail;
+		}
+		if (looked_at >> kind & 1 && may_be_looked_for(s, head[0]))
+			look_at_type(s, this, id, finds, n_finds);
 	}
 	s->n_types = id;
 	return 0;

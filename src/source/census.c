@@ -64,7 +64,7 @@ int census_open(const struct root *root, const struct offer *offer, unsigned wan
 	c->swap_on = census_swap_is_on(root);
 	c->nodes = census_nodes(root);
 	c->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	int r = census_load(c, CENSUS_JOB_WALK, err);
+	int r = census_prepare(c, err);
 	if (r == 0 && !c->programs[CENSUS_JOB_WALK].out) {
 		c->copies = calloc(CENSUS_OUT, sizeof(*c->copies));
 		r = c->copies ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -86,13 +86,13 @@ void census_close(struct census *c)
 {
 	if (!c)
 		return;
-	for (enum census_job job = 0; job < CENSUS_JOBS; job++)
-		census_unload(c, job);
+	census_unload(c);
 	free(c->copies);
 	vec_free(&c->pins);
 	vec_free(&c->refs);
 	vec_free(&c->own);
 	mounts_free(&c->mounts);
+	shared_holders_free(&c->shared);
 	free(c);
 }
 
@@ -177,7 +177,9 @@ static void fill_zombie(struct census *c, const struct census_rec *rec, size_t p
 		.path_len = path_len,
 	};
 	fill_owner(c, rec, z);
-	if (rec->have & CENSUS_HAVE_REFS) {
+	/* below 0 for some milliseconds after the removal, until the counts of all cores are added
+	 */
+	if (rec->have & CENSUS_HAVE_REFS && rec->refs >= 0) {
 		z->refs = rec->refs;
 		z->have |= ZOMBIE_REFS;
 	}
@@ -364,7 +366,7 @@ int census_walk(struct census *c, const char *below, struct zombie_files *files,
 	int r;
 
 	walk_reset(c);
-	if (c->want & CENSUS_WANT_PINS && census_read_holders(c, &holders) < 0)
+	if (c->want & CENSUS_WANT_PINS && census_read_holders(c, files, unknowns, &holders) < 0)
 		unknowns_add(unknowns, "processes and namespaces that hold zombies", "%s",
 			     holders.text);
 	do {

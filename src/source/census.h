@@ -20,6 +20,9 @@ enum census_want {
 	CENSUS_WANT_RANGES = 4, /* with pins: which pages of each file, for purge */
 };
 
+/* What is said to be unknown when writeback could not be asked. */
+#define CENSUS_WRITEBACK_UNKNOWN "writeback that holds zombies"
+
 struct census_totals {
 	uint64_t live, dying; /* memcgs; the root is live */
 	uint64_t slices, steps;

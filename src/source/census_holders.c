@@ -1,5 +1,5 @@
 /* References to dying memcgs that hold no page: tasks that ended and were not reaped, cgroup
- * namespaces, sockets that somebody has open. */
+ * namespaces, sockets that somebody has open, writeback. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -102,14 +102,13 @@ static int iterate(struct census *c, const struct bpf_program *program, bool soc
 }
 
 /* Loaded for one look: a walk with pins is rare. */
-int census_read_holders(struct census *c, struct err *err)
+static int read_processes(struct census *c, struct err *err)
 {
 	struct bpf_object *obj;
 	size_t bytes;
 	const void *elf = census_holders_bpf__elf_bytes(&bytes);
 
-	c->refs.len = 0;
-	int r = census_load_object(c, elf, bytes, NULL, NULL, &obj, err);
+	int r = census_load_object(c, elf, bytes, &obj, err);
 	if (r == -EOPNOTSUPP)
 		return err_set(err, r, "this kernel has no BPF task iterator (5.8)");
 	if (r < 0)
@@ -118,6 +117,20 @@ int census_read_holders(struct census *c, struct err *err)
 	if (r == 0)
 		r = iterate(c, bpf_object__find_program_by_name(obj, "census_sockets"), true, err);
 	bpf_object__close(obj);
+	return r;
+}
+
+int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
+			struct err *err)
+{
+	struct err writeback = { 0 };
+
+	c->refs.len = 0;
+	shared_holders_free(&c->shared); /* those of the walk before */
+	/* v1 has one writeback for all */
+	if (!c->v1 && census_read_writeback(c, files, &writeback) < 0)
+		unknowns_add(unknowns, CENSUS_WRITEBACK_UNKNOWN, "%s", writeback.text);
+	int r = read_processes(c, err);
 	vec_sort(&c->refs, by_css);
 	return r;
 }

@@ -1,9 +1,11 @@
 /* Between the files of the census; nobody else includes it. */
 #pragma once
 
+#include "bpf_types.h"
 #include "census.h"
 #include "census_pins_abi.h"
 #include "mounts.h"
+#include "shared_holders.h"
 #include "vec.h"
 
 struct bpf_link;
@@ -17,12 +19,18 @@ enum census_variant {
 	CENSUS_TRIGGER, /* attached to sys_enter, run by a system call of our own, 5.4 */
 };
 
-/* Each is a BPF object of its own, loaded when it is first needed. */
-enum census_job { CENSUS_JOB_WALK, CENSUS_JOB_PINS, CENSUS_JOB_PATHS, CENSUS_JOBS };
+/* Each is a BPF object of its own, opened if it may be needed and loaded when it is. */
+enum census_job {
+	CENSUS_JOB_WALK,
+	CENSUS_JOB_PINS,
+	CENSUS_JOB_PATHS,
+	CENSUS_JOB_WRITEBACK,
+	CENSUS_JOBS
+};
 
 struct census_program {
-	struct bpf_object *obj;      /* NULL = not loaded */
-	struct bpf_program *program; /* of this variant */
+	struct bpf_object *obj;      /* NULL = was not asked for */
+	struct bpf_program *program; /* of this variant; NULL = not loaded */
 	struct census_ctl *ctl; /* the start of the job's state: mapped, or our copy before 5.5 */
 	bool mapped;
 	size_t state_bytes; /* as mapped or copied */
@@ -50,6 +58,7 @@ struct census_path {
 
 struct census {
 	struct census_program programs[CENSUS_JOBS];
+	struct bpf_types types; /* for all of them */
 	const struct root *root;
 	enum census_variant variant;
 	unsigned want, opened_for;
@@ -72,6 +81,7 @@ struct census {
 	uint64_t broken_lists;
 	struct mounts mounts;
 	bool mounts_read;
+	struct shared_holders shared; /* of this walk */
 };
 
 static inline struct walk_state *census_walk_state(const struct census *c)
@@ -79,14 +89,14 @@ static inline struct walk_state *census_walk_state(const struct census *c)
 	return (struct walk_state *)c->programs[CENSUS_JOB_WALK].ctl;
 }
 
+/* All objects that c->opened_for may need, and of them the walk loaded. */
+int census_prepare(struct census *c, struct err *err);
 /* The object of the job, unless it is there already. */
 int census_load(struct census *c, enum census_job job, struct err *err);
-void census_unload(struct census *c, enum census_job job);
-/* Any object of ours: err says which thing is missing (BTF, privilege, lockdown). choose may be
- * NULL = all programs. */
+void census_unload(struct census *c);
+/* Any object of ours: err says which thing is missing (BTF, privilege, lockdown). */
 int census_load_object(const struct census *c, const void *elf, size_t elf_bytes,
-		       void (*choose)(const struct census *c, struct bpf_object *obj, void *arg),
-		       void *arg, struct bpf_object **ret, struct err *err);
+		       struct bpf_object **ret, struct err *err);
 /* The n-th output record of a job, copied into buf when it is not mapped. */
 const void *census_out(struct census *c, enum census_job job, unsigned n, void *buf);
 /* One slice of the job; what it put out is counted in its ctl->out_n. */
@@ -96,5 +106,13 @@ int census_set_targets(struct census *c, enum census_job job, const struct censu
 /* Fills c->pins, sorted by zombie, for the batch; files get their paths. */
 int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_only,
 		      struct err *err);
-/* Tasks, namespaces and sockets that hold dying memcgs → c->refs. */
-int census_read_holders(struct census *c, struct err *err);
+/* The row of an inode that the programs described; SIZE_MAX when out of memory. */
+size_t census_file_row(struct zombie_files *files, const struct census_pin *raw);
+/* The paths of the files from that row on. */
+int census_resolve_files(struct census *c, struct zombie_files *files, size_t from,
+			 struct err *err);
+/* Tasks, namespaces, sockets and writeback that hold dying memcgs → c->refs; what is written back
+ * → files (may be NULL). */
+int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
+			struct err *err);
+int census_read_writeback(struct census *c, struct zombie_files *files, struct err *err);

@@ -10,28 +10,33 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "bpf_types.h"
 #include "census_impl.h"
 /* generated: need the headers above */
+#include "census_direct.skel.h"
 #include "census_paths.skel.h"
 #include "census_pins.skel.h"
 #include "census_walk.skel.h"
+#include "census_writeback.skel.h"
 #include "text.h"
 
 #define KERNEL(major, minor) ((major) << 8 | (minor))
 
 static const struct {
 	const void *(*elf)(size_t *ret_bytes);
-	const char *direct, *loop, *chunk; /* programs by variant */
-	const char *out;                   /* map of the records */
-	size_t out_bytes;                  /* of one */
+	const char *loop, *chunk; /* programs by variant */
+	const char *out;          /* map of the records */
+	size_t out_bytes;         /* of one */
+	unsigned want;            /* enum census_want that needs it */
 } jobs[CENSUS_JOBS] = {
-	[CENSUS_JOB_WALK] = { census_walk_bpf__elf_bytes, "census_walk_direct", "census_walk",
-			      "census_walk_chunk", "records", sizeof(struct census_rec) },
-	[CENSUS_JOB_PINS] = { census_pins_bpf__elf_bytes, "census_pins", "census_pins",
-			      "census_pins_chunk", "pins", sizeof(struct census_pin) },
-	[CENSUS_JOB_PATHS] = { census_paths_bpf__elf_bytes, "census_paths", "census_paths",
-			       "census_paths_chunk", "names", sizeof(struct census_part) },
+	[CENSUS_JOB_WALK] = { census_walk_bpf__elf_bytes, "census_walk", "census_walk_chunk",
+			      "records", sizeof(struct census_rec), ~0u },
+	[CENSUS_JOB_PINS] = { census_pins_bpf__elf_bytes, "census_pins", "census_pins_chunk",
+			      "pins", sizeof(struct census_pin), ~0u },
+	[CENSUS_JOB_PATHS] = { census_paths_bpf__elf_bytes, "census_paths", "census_paths_chunk",
+			       "names", sizeof(struct census_part), CENSUS_WANT_PINS },
+	[CENSUS_JOB_WRITEBACK] = { census_writeback_bpf__elf_bytes, "census_writeback",
+				   "census_writeback_chunk", "held",
+				   sizeof(struct census_writeback), CENSUS_WANT_PINS },
 };
 
 static unsigned kernel_version(void)
@@ -86,43 +91,58 @@ static int load_failed(const struct census *c, int code, struct err *err)
 	return err_set(err, code, "bpf: the census program cannot be loaded: %s", strerror(-code));
 }
 
-int census_load_object(const struct census *c, const void *elf, size_t elf_bytes,
-		       void (*choose)(const struct census *c, struct bpf_object *obj, void *arg),
-		       void *arg, struct bpf_object **ret, struct err *err)
+static int open_object(const struct bpf_types *types, const void *elf, size_t elf_bytes,
+		       struct bpf_object **ret, struct err *err)
 {
-	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(&types),
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = bpf_types_path(types),
 		    .object_name = "census");
 
-	struct bpf_object *obj = bpf_object__open_mem(elf, elf_bytes, &opts);
-	if (!obj)
+	*ret = bpf_object__open_mem(elf, elf_bytes, &opts);
+	if (!*ret)
 		return err_set(err, -errno, "bpf: opening the census program: %s", strerror(errno));
-	if (choose)
-		choose(c, obj, arg);
-	int r = bpf_types_fill(&types, c->root, obj, err);
-	int loaded = r == 0 ? bpf_object__load(obj) : 0;
-	if (r == 0 && loaded == 0) {
-		*ret = obj;
-		return 0;
-	}
-	bpf_object__close(obj);
-	if (loaded < 0 || r == -ENOENT)
-		return load_failed(c, loaded < 0 ? loaded : r, err);
-	return err_prefix(err, r, "bpf");
+	return 0;
+}
+
+/* What bpf_types_fill() said, in the words of a user. */
+static int types_failed(const struct census *c, int r, struct err *err)
+{
+	return r == -ENOENT ? load_failed(c, r, err) : err_prefix(err, r, "bpf");
+}
+
+int census_load_object(const struct census *c, const void *elf, size_t elf_bytes,
+		       struct bpf_object **ret, struct err *err)
+{
+	AUTO(bpf_types_close) struct bpf_types types = bpf_types_open();
+
+	int r = open_object(&types, elf, elf_bytes, ret, err);
+	if (r < 0)
+		return r;
+	r = bpf_types_fill(&types, c->root, *ret, err);
+	if (r < 0)
+		r = types_failed(c, r, err);
+	else if ((r = bpf_object__load(*ret)) < 0)
+		r = load_failed(c, r, err);
+	if (r < 0)
+		bpf_object__close(*ret);
+	return r;
+}
+
+static bool is_direct(const struct census *c, enum census_job job)
+{
+	return job == CENSUS_JOB_WALK && c->variant == CENSUS_DIRECT;
 }
 
 static const char *program_name(const struct census *c, enum census_job job)
 {
-	return c->variant == CENSUS_DIRECT ? jobs[job].direct
-	       : c->variant == CENSUS_LOOP ? jobs[job].loop
-					   : jobs[job].chunk;
+	if (is_direct(c, job))
+		return "census_direct";
+	return c->variant <= CENSUS_LOOP ? jobs[job].loop : jobs[job].chunk;
 }
 
-static void choose_program(const struct census *c, struct bpf_object *obj, void *arg)
+static void choose_program(const struct census *c, struct bpf_object *obj, enum census_job job)
 {
-	const enum census_job *job = arg;
 	struct bpf_map *host = bpf_object__find_map_by_name(obj, ".rodata");
-	struct bpf_map *out = bpf_object__find_map_by_name(obj, jobs[*job].out);
+	struct bpf_map *out = bpf_object__find_map_by_name(obj, jobs[job].out);
 	struct census_host constants = {
 		.nodes = c->nodes,
 		.v1 = c->v1,
@@ -132,7 +152,7 @@ static void choose_program(const struct census *c, struct bpf_object *obj, void 
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, obj) bpf_program__set_autoload(
-		program, strcmp(bpf_program__name(program), program_name(c, *job)) == 0);
+		program, strcmp(bpf_program__name(program), program_name(c, job)) == 0);
 	if (kernel_version() >= KERNEL(5, 5))
 		bpf_map__set_map_flags(out, BPF_F_MMAPABLE);
 	if (host)
@@ -177,42 +197,53 @@ static int take_maps(struct census_program *p, enum census_job job, struct err *
 	return p->ctl ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int load_job(struct census *c, enum census_job job, struct err *err)
+static int open_job(struct census *c, enum census_job job, struct err *err)
 {
 	struct census_program *p = &c->programs[job];
 	size_t bytes;
-	const void *elf = jobs[job].elf(&bytes);
+	const void *elf =
+		is_direct(c, job) ? census_direct_bpf__elf_bytes(&bytes) : jobs[job].elf(&bytes);
 
-	int r = census_load_object(c, elf, bytes, choose_program, &job, &p->obj, err);
+	int r = open_object(&c->types, elf, bytes, &p->obj, err);
+	if (r == 0)
+		choose_program(c, p->obj, job);
+	return r;
+}
+
+/* All that may be needed, so that the kernel's types are gone through once. */
+static int open_jobs(struct census *c, struct err *err)
+{
+	struct bpf_object *objs[CENSUS_JOBS];
+	size_t n = 0;
+
+	for (enum census_job job = 0; job < CENSUS_JOBS; job++) {
+		if (job != CENSUS_JOB_WALK && !(c->opened_for & jobs[job].want))
+			continue;
+		if (job == CENSUS_JOB_WRITEBACK && c->v1) /* has one for all */
+			continue;
+		int r = open_job(c, job, err);
+		if (r < 0)
+			return r;
+		objs[n++] = c->programs[job].obj;
+	}
+	int r = bpf_types_fill_all(&c->types, c->root, objs, n, err);
+	return r < 0 ? types_failed(c, r, err) : 0;
+}
+
+int census_load(struct census *c, enum census_job job, struct err *err)
+{
+	struct census_program *p = &c->programs[job];
+
+	if (p->program)
+		return 0;
+	int r = bpf_object__load(p->obj);
 	if (r < 0)
-		return r;
+		return load_failed(c, r, err);
 	p->program = bpf_object__find_program_by_name(p->obj, program_name(c, job));
 	return take_maps(p, job, err);
 }
 
-/* The walk decides how far this kernel can follow; the other jobs run like it. */
-int census_load(struct census *c, enum census_job job, struct err *err)
-{
-	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
-
-	if (c->programs[job].obj)
-		return 0;
-	if (job == CENSUS_JOB_WALK) {
-		bpf_types_quiet();
-		if (kernel_version() < KERNEL(5, 11))
-			setrlimit(RLIMIT_MEMLOCK, &all); /* maps were charged to it */
-		c->variant = best_variant();
-	}
-	int r = load_job(c, job, err);
-	/* a kernel whose version says that it can, and then cannot */
-	while (r < 0 && r != -EPERM && job == CENSUS_JOB_WALK && c->variant < CENSUS_RUN) {
-		c->variant++;
-		r = load_job(c, job, err);
-	}
-	return r;
-}
-
-void census_unload(struct census *c, enum census_job job)
+static void unload(struct census *c, enum census_job job)
 {
 	struct census_program *p = &c->programs[job];
 
@@ -225,6 +256,39 @@ void census_unload(struct census *c, enum census_job job)
 		free(p->ctl);
 	bpf_object__close(p->obj);
 	*p = (struct census_program){ 0 };
+}
+
+static void unload_all(struct census *c)
+{
+	for (enum census_job job = 0; job < CENSUS_JOBS; job++)
+		unload(c, job);
+}
+
+/* The walk decides how far this kernel can follow; the other jobs run like it. */
+int census_prepare(struct census *c, struct err *err)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (kernel_version() < KERNEL(5, 11))
+		setrlimit(RLIMIT_MEMLOCK, &all); /* maps were charged to it */
+	c->types = bpf_types_open();
+	c->variant = best_variant();
+	for (;;) {
+		int r = open_jobs(c, err);
+		if (r == 0)
+			r = census_load(c, CENSUS_JOB_WALK, err);
+		/* a kernel whose version says that it can, and then cannot */
+		if (r == 0 || r == -EPERM || c->variant >= CENSUS_RUN)
+			return r;
+		unload_all(c);
+		c->variant++;
+	}
+}
+
+void census_unload(struct census *c)
+{
+	unload_all(c);
+	bpf_types_close(&c->types);
 }
 
 const void *census_out(struct census *c, enum census_job job, unsigned n, void *buf)

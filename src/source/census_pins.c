@@ -10,7 +10,6 @@
 
 /* Pages or path components per slice: about a millisecond of kernel time. */
 enum { PINS_BUDGET = 4000 };
-#define PINS_BDEV_MAGIC 0x62646576u
 
 static struct pins_state *pins_start(struct census *c, unsigned targets, bool anon_only)
 {
@@ -45,11 +44,12 @@ static uint32_t dev_minor(uint32_t dev)
 	return dev & 0xfffff;
 }
 
-static size_t pin_file_row(struct zombie_files *files, const struct census_pin *raw)
+size_t census_file_row(struct zombie_files *files, const struct census_pin *raw)
 {
 	bool made;
-	size_t row =
-		zombie_files_put(files, dev_major(raw->dev), dev_minor(raw->dev), raw->ino, &made);
+	uint64_t tell = raw->kind == CENSUS_PIN_SHMEM && !raw->nlink ? raw->inode : 0;
+	size_t row = zombie_files_put(files, dev_major(raw->dev), dev_minor(raw->dev), raw->ino,
+				      tell, &made);
 
 	if (row == SIZE_MAX || !made)
 		return row;
@@ -59,7 +59,7 @@ static size_t pin_file_row(struct zombie_files *files, const struct census_pin *
 	file->magic = raw->magic;
 	file->kind = raw->kind == CENSUS_PIN_SHMEM ? PIN_TMPFS : PIN_FILE;
 	file->kernel_ptr = raw->inode;
-	if (raw->magic == PINS_BDEV_MAGIC) {
+	if (raw->magic == CENSUS_BDEV_MAGIC) {
 		file->place = PLACE_DEVICE;
 		file->deleted = false;
 		file->path = "[block device: file system metadata]";
@@ -89,7 +89,7 @@ static bool take_pin(struct census *c, struct zombie_files *files, const struct 
 		p.pin.kind = PIN_PAGES;
 	}
 	if (files && (p.pin.kind == PIN_FILE || p.pin.kind == PIN_TMPFS)) {
-		p.pin.file = pin_file_row(files, raw);
+		p.pin.file = census_file_row(files, raw);
 		if (p.pin.file == SIZE_MAX)
 			return false;
 		struct zombie_range range = { (uint32_t)p.pin.file, (uint32_t)raw->pages,
@@ -202,7 +202,23 @@ static int resolve_some(struct census *c, struct zombie_files *files, size_t fro
 	return r;
 }
 
-static int resolve_files(struct census *c, struct zombie_files *files, size_t from, struct err *err)
+/* Memory that only processes lead to. */
+static void find_holders(struct census *c, struct zombie_files *files, size_t from, size_t end)
+{
+	for (size_t i = from; i < end; i++) {
+		struct zombie_file *f = &files->list.items[i];
+		if (f->kind != PIN_TMPFS || !f->deleted)
+			continue;
+		f->held = shared_holders_find(&c->shared, c->root, f->major, f->minor, f->inode,
+					      f->path, &f->holder) == 0;
+		if (f->holder.unit)
+			f->holder.unit = arena_strdup(&files->strings, f->holder.unit);
+		if (f->holder.owner)
+			f->holder.owner = arena_strdup(&files->strings, f->holder.owner);
+	}
+}
+
+int census_resolve_files(struct census *c, struct zombie_files *files, size_t from, struct err *err)
 {
 	if (!c->mounts_read) {
 		c->mounts_read = true;
@@ -215,6 +231,7 @@ static int resolve_files(struct census *c, struct zombie_files *files, size_t fr
 		int r = resolve_some(c, files, from, n, err);
 		if (r < 0)
 			return r;
+		find_holders(c, files, from, from + n);
 	}
 	return 0;
 }
@@ -278,6 +295,6 @@ int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_on
 	if (r == 0)
 		merge_pins(c, anon_only ? NULL : files);
 	if (r == 0 && files && !anon_only)
-		r = resolve_files(c, files, known, err);
+		r = census_resolve_files(c, files, known, err);
 	return r;
 }

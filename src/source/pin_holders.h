@@ -18,12 +18,9 @@ struct pin_holder {
 };
 
 /* holders[i] belongs to files->list[i]; pid 0 = nobody found. Looks only for files that are deleted
- * or tmpfs. The first holder found counts. */
+ * or tmpfs and whose holder is not known yet. The first holder found counts. */
 int pin_holders_read(const struct root *root, const struct zombie_files *files,
 		     struct pin_holder *holders, struct err *err);
 /* The same for all files of page cache, but only who has them mapped: that keeps pages in it. */
 int pin_holders_read_mapped(const struct root *root, const struct zombie_files *files,
 			    struct pin_holder *holders, struct err *err);
-/* Pure: one line of /proc/PID/maps → range, device, inode. false = no file. */
-bool pin_holders_parse_map(const char *line, char ret_range[40], uint32_t *ret_major,
-			   uint32_t *ret_minor, uint64_t *ret_inode);

@@ -128,6 +128,8 @@ static int take_census(struct census *census, const struct zombies_options *opti
 	int r = census_walk(census, options->below, files, take_zombie, &t, unknowns, totals, err);
 	if (r < 0)
 		return r;
+	if (files)
+		zombie_files_finish(files);
 	census_summary_finish(s);
 	s->method = CENSUS_BY_BPF;
 	s->live = totals->live;

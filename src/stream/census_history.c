@@ -12,10 +12,9 @@ static int take(const struct frame *frame, struct census_history *ret, struct er
 
 	if (census_summary_decode(frame->payload, frame->len, &s) < 0 || !(s.have & CENSUS_DYING))
 		return 0;
-	struct census_history_point point = {
+	struct census_point point = {
 		.time_ns = frame->time_ns,
 		.dying = s.dying,
-		.max_serial = s.max_serial,
 		.percpu_bytes = s.have & CENSUS_PERCPU ? s.percpu_bytes : 0,
 		.slab_bytes = s.have & CENSUS_SLAB ? s.slab_host_bytes : 0,
 	};

@@ -11,13 +11,8 @@
 #include "reclaim_summary.h"
 #include "vec.h"
 
-struct census_history_point {
-	uint64_t time_ns, dying, max_serial;
-	uint64_t percpu_bytes, slab_bytes; /* of the host; 0 = not known */
-};
-
 struct census_history {
-	VEC(struct census_history_point) list; /* in time order */
+	VEC(struct census_point) list; /* in time order */
 	struct reclaim_summary reclaim;
 	bool have_reclaim; /* it was measured; there may have been none */
 	struct churn_summary churn;

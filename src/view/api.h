@@ -11,7 +11,6 @@
 
 #include "arena.h"
 #include "envelope.h"
-#include "growth.h"
 #include "http_server.h"
 #include "rec_event.h"
 #include "store_reader.h"
@@ -22,7 +21,6 @@
 enum {
 	API_MOST_EVENTS = 20000, /* kept in memory; older ones are dropped from the page */
 	API_MOST_DEEP = 2,       /* questions that read the store at the same time */
-	API_MOST_CENSUSES = 4096,
 };
 
 struct api {
@@ -44,9 +42,8 @@ struct api {
 	struct err gone; /* code != 0: the store cannot be read just now */
 	VEC(struct store_loss) losses;
 	unsigned deep;
-	struct buf census;                /* the newest FRAME_CENSUS */
-	VEC(struct growth_point) zombies; /* of every census, thinned out when there are many */
-	struct buf metrics[2];            /* plain, OpenMetrics: as of metrics_at */
+	struct buf census;     /* the newest FRAME_CENSUS */
+	struct buf metrics[2]; /* plain, OpenMetrics: as of metrics_at */
 	uint64_t metrics_at;
 };
 

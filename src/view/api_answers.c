@@ -22,7 +22,8 @@ static int read_pair(struct stream *s, uint64_t time_ns, struct rates *ret, stru
 	AUTO_TICK struct tick before = { 0 };
 	struct stream_item item;
 	bool have = false;
-	int r = stream_seek(s, time_ns, time_ns + 10 * NS_PER_S, STREAM_TICKS | STREAM_LEAD, err);
+	uint64_t ahead = MAX_OF(10 * NS_PER_S, 2 * stream_interval(s, time_ns));
+	int r = stream_seek(s, time_ns, time_ns + ahead, STREAM_TICKS | STREAM_LEAD, err);
 
 	while (r >= 0 && (r = stream_next(s, &item, err)) > 0) {
 		if (have)
@@ -64,7 +65,8 @@ int api_cores_at(struct api *api, const struct http_request *q, struct http_answ
 }
 
 /* What a verdict is asked about when nobody says: around the last critical event, else the last
- * minutes. */
+ * minutes. The kernel's log reaches further back than the recording: what nothing else was recorded
+ * of is passed over. */
 static void verdict_window(struct api *api, struct api_window *w)
 {
 	const uint64_t before_ns = 300 * NS_PER_S, after_ns = 60 * NS_PER_S;
@@ -72,7 +74,7 @@ static void verdict_window(struct api *api, struct api_window *w)
 
 	pthread_mutex_lock(&api->lock);
 	vec_foreach (&api->events, e)
-		if (e->severity == EVENT_CRIT)
+		if (e->severity == EVENT_CRIT && e->time_ns >= w->from_ns && e->time_ns < w->to_ns)
 			event_ns = e->time_ns;
 	pthread_mutex_unlock(&api->lock);
 	if (event_ns)
@@ -85,7 +87,9 @@ static void verdict_window(struct api *api, struct api_window *w)
 static int diagnose(struct api *api, const struct api_window *w, struct collected *facts,
 		    struct diagnosis *ret, struct err *err)
 {
-	struct collect_window cw = { .from_ns = w->from_ns, .to_ns = w->to_ns };
+	struct collect_window cw = { .from_ns = w->from_ns,
+				     .to_ns = w->to_ns,
+				     .history_dir = api->store };
 	int r = api_stream(api, &cw.stream, err);
 
 	if (r < 0)
@@ -144,6 +148,11 @@ int api_units(struct api *api, const struct http_request *q, struct http_answer 
 	cw.to_ns = w.to_ns;
 	r = collect_last_frame(&cw, FRAME_UNITS, &bytes, err);
 	api_stream_close(api, cw.stream);
+	if (r == -ENODATA)
+		return err_set(
+			err, r,
+			"no units were recorded: the recorder asks systemd and the container "
+			"engine for them, and an event tells when it could not");
 	if (r >= 0 && rec_units_decode(bytes.data, bytes.len, &set) < 0)
 		r = err_set(err, -EBADMSG, "the recorded units cannot be read");
 	if (r >= 0)

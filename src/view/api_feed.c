@@ -113,18 +113,6 @@ static void feed_totals(struct feed *f, const struct frame *frame)
 	pthread_mutex_unlock(&f->api->lock);
 }
 
-/* Every second point goes: the trend stays. */
-static void thin_points(struct api *api)
-{
-	size_t kept = 0;
-
-	if (api->zombies.len < API_MOST_CENSUSES)
-		return;
-	for (size_t i = 0; i < api->zombies.len; i += 2)
-		api->zombies.items[kept++] = api->zombies.items[i];
-	api->zombies.len = kept;
-}
-
 static void feed_census(struct feed *f, const struct frame *frame)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
@@ -137,10 +125,6 @@ static void feed_census(struct feed *f, const struct frame *frame)
 	pthread_mutex_lock(&api->lock);
 	buf_clear(&api->census);
 	buf_add(&api->census, frame->payload, frame->len);
-	if (s.have & CENSUS_DYING) {
-		thin_points(api);
-		(void)vec_push(&api->zombies, ((struct growth_point){ frame->time_ns, s.dying }));
-	}
 	pthread_mutex_unlock(&api->lock);
 }
 
@@ -441,7 +425,6 @@ void api_close(struct api *api)
 	vec_free(&api->losses);
 	tick_free(&api->last);
 	buf_free(&api->census);
-	vec_free(&api->zombies);
 	buf_free(&api->metrics[0]);
 	buf_free(&api->metrics[1]);
 	pthread_mutex_destroy(&api->lock);

@@ -221,7 +221,10 @@ int api_events(struct api *api, const struct http_request *q, struct http_answer
 		r = http_query_u64(q->query, "limit", 1000, 1, API_MOST_EVENTS, &limit, err);
 	if (r < 0)
 		return r;
-	/* an event of the last second, or a note of later, has its place too */
+	/* what the kernel's log told of the time before, an event of the last second, or a note of
+	 * later, has its place too */
+	if (!http_query_get(q->query, "from"))
+		w.from_ns = 0;
 	w.to_ns = http_query_get(q->query, "to") ? w.to_ns + NS_PER_S : UINT64_MAX;
 	api_begin(api, &j, &a->body, "events");
 	pthread_mutex_lock(&api->lock);

@@ -1,89 +1,81 @@
 /* Zombies: from the censuses of the recording, and, where the server may look, from the host now.
  */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "around.h"
 #include "auto.h"
 #include "census_summary.h"
-#include "collect.h"
 #include "offer.h"
-#include "rec_cgroups.h"
 #include "timefmt.h"
-#include "view_churn.h"
+#include "view_around.h"
 #include "view_zombies.h"
 #include "zombies.h"
 
 enum { NOW_MOST_LISTED = 1000, NOW_MOST_FILES = 200 };
 
-/* Without a census the counts of the last tick are all there is; no owner is known then. */
-static void summary_of_tick(const struct tick *t, struct census_summary *ret)
-{
-	const struct rec_cgroups *c;
+/* Growth is a matter of hours: a day before the end is looked at, whatever the window. */
+static const uint64_t trend_ns = 86400 * NS_PER_S;
 
-	if (!t->rows[REC_CGROUPS].len)
-		return;
-	c = TICK_ROW(t, REC_CGROUPS, rec_cgroups, 0);
-	ret->time_ns = t->real_ns;
+/* Without a census the counts of the last second are all there is; no owner is known then. */
+static void summary_of_second(struct api *api, uint64_t to_ns, struct census_summary *ret)
+{
+	const struct {
+		enum timeline_series series;
+		uint64_t *value;
+		enum census_summary_have bit;
+	} counts[] = {
+		{ TIMELINE_TRACKED, &ret->tracked, CENSUS_TRACKED },
+		{ TIMELINE_LIVE, &ret->live, CENSUS_LIVE },
+		{ TIMELINE_DYING, &ret->dying, CENSUS_DYING },
+	};
+	uint64_t second = (to_ns - 1) / NS_PER_S;
+	double v;
+
+	ret->time_ns = second * NS_PER_S;
 	ret->method = CENSUS_BY_PROC_CGROUPS;
-	if (c->have & REC_CGROUPS_TRACKED) {
-		ret->tracked = c->tracked;
-		ret->have |= CENSUS_TRACKED;
-	}
-	if (c->have & REC_CGROUPS_LIVE) {
-		ret->live = c->live;
-		ret->have |= CENSUS_LIVE;
-	}
-	if (c->have & REC_CGROUPS_DYING) {
-		ret->dying = c->dying;
-		ret->have |= CENSUS_DYING;
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		pthread_mutex_lock(&api->lock);
+		timeline_series_read(&api->timeline, counts[i].series, second, 1, 1, &v);
+		pthread_mutex_unlock(&api->lock);
+		if (isnan(v))
+			continue;
+		*counts[i].value = (uint64_t)v;
+		ret->have |= counts[i].bit;
 	}
 }
 
-/* The newest census, or with `to` the last one before it. */
-static int read_census(struct api *api, const struct http_query *q, struct census_summary *ret,
-		       struct err *err)
+static int read_recorded(struct api *api, const struct http_query *q, struct census_history *h,
+			 struct around *a, struct err *err)
 {
-	AUTO_BUF struct buf bytes = { 0 };
-	struct collect_window cw = { 0 };
+	struct stream *stream = NULL;
 	struct api_window w;
 	int r = api_window(api, q, &w, err);
 
+	if (r >= 0)
+		r = api_stream(api, &stream, err);
 	if (r < 0)
 		return r;
-	if (http_query_get(q, "to")) {
-		cw.from_ns = w.from_ns;
-		cw.to_ns = w.to_ns;
-		r = api_stream(api, &cw.stream, err);
-		if (r < 0)
-			return r;
-		r = collect_last_frame(&cw, FRAME_CENSUS, &bytes, err);
-		api_stream_close(api, cw.stream);
-		if (r < 0 && r != -ENODATA)
-			return r;
-	}
-	pthread_mutex_lock(&api->lock);
-	if (!http_query_get(q, "to"))
-		buf_add(&bytes, api->census.data, api->census.len);
-	if (!bytes.len || census_summary_decode(bytes.data, bytes.len, ret) < 0)
-		summary_of_tick(&api->last, ret);
-	pthread_mutex_unlock(&api->lock);
-	return 0;
-}
-
-static uint64_t footprint(struct api *api, const struct census_summary *s)
-{
-	struct zombie_verdict v;
-	bool v1 = !(s->have & CENSUS_KERNEL_COUNT && s->kernel_counts_dying);
-
-	if (zombie_verdict_of(api->envelope.kernel, v1, (unsigned)api->timeline.cpus, &v) < 0)
-		return 0;
-	return v.percpu_bytes + v.slab_bytes;
+	uint64_t day = w.to_ns > trend_ns ? w.to_ns - trend_ns : 0;
+	struct around_window parts = {
+		.trend_from_ns = day,
+		.from_ns = http_query_get(q, "from") ? w.from_ns : day,
+		.to_ns = w.to_ns,
+	};
+	r = around_read_recorded(stream, &parts, h, a, err);
+	api_stream_close(api, stream);
+	if (r >= 0 && !h->have_last)
+		summary_of_second(api, w.to_ns, &h->last);
+	return r;
 }
 
 static void names_json(struct json *j, const struct census_summary *s)
 {
+	AUTO_BUF struct buf scratch = { 0 };
+
 	json_array(j, "zombies");
 	for (size_t i = 0; i < s->n_names; i++) {
 		const struct census_name *n = &s->names[i];
@@ -96,7 +88,7 @@ static void names_json(struct json *j, const struct census_summary *s)
 		if (s->have & CENSUS_BYTES)
 			z.have |= ZOMBIE_LRU;
 		owner_parse(z.path, z.path_len, &z.owner);
-		view_zombie_json(j, &z, NULL, 0);
+		view_zombie_json(j, &z, NULL, 0, &scratch);
 	}
 	json_end_array(j);
 }
@@ -104,32 +96,29 @@ static void names_json(struct json *j, const struct census_summary *s)
 int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err)
 {
-	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
+	AUTO(census_history_free) struct census_history history = { 0 };
+	AUTO(around_free) struct around around = { 0 };
 	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
-	struct view_zombies view = { .summary = &summary };
-	struct growth growth;
+	struct census_summary *last = &history.last;
 	struct json j;
-	int r = read_census(api, q->query, &summary, err);
+	int r = read_recorded(api, q->query, &history, &around, err);
 
 	if (r < 0)
 		return r;
-	if (!(summary.have & CENSUS_GROUPS))
+	struct view_zombies view = { .summary = last,
+				     .churn = around.churn_known ? &around.churn : NULL };
+	if (!(last->have & CENSUS_GROUPS))
 		unknowns_add(&unknown, "owners",
 			     "the recording holds no census; it takes BPF, as root");
 	unknowns_add(&unknown, "files that hold them",
 		     "a recorded census does not look into pages; zscope zombies --pins does, on "
 		     "the host");
-	pthread_mutex_lock(&api->lock);
-	growth_compute(api->zombies.items, api->zombies.len, footprint(api, &summary), &growth);
-	pthread_mutex_unlock(&api->lock);
-	if (!growth.known)
-		unknowns_add(&unknown, "growth",
-			     "it takes three censuses over two minutes at the least");
+	around_add_unknown(&around, &history, &unknown);
 	api_begin(api, &j, &a->body, "zombies");
-	json_time(&j, "census", summary.time_ns);
+	json_time(&j, "census", last->time_ns);
 	view_zombies_json(&j, &view);
-	view_growth_json(&j, &growth);
-	names_json(&j, &summary);
+	view_around_json(&j, &around, last);
+	names_json(&j, last);
 	unknowns_json(&j, &unknown);
 	api_end(&j);
 	return 0;
@@ -137,6 +126,7 @@ int api_zombies(struct api *api, const struct http_request *q, struct http_answe
 
 struct listing {
 	struct json *j;
+	struct buf *scratch;
 	size_t listed;
 };
 
@@ -145,7 +135,7 @@ static int list_one(void *arg, const struct zombie *z, const struct zombie_files
 	struct listing *l = arg;
 
 	if (l->listed++ < NOW_MOST_LISTED)
-		view_zombie_json(l->j, z, files, clock_real_ns());
+		view_zombie_json(l->j, z, files, clock_real_ns(), l->scratch);
 	return 0;
 }
 
@@ -181,7 +171,8 @@ int api_zombies_now(struct api *api, const struct http_request *q, struct http_a
 	struct census_totals totals = { 0 };
 	struct offer offer;
 	struct json j;
-	struct listing listing = { .j = &j };
+	AUTO_BUF struct buf scratch = { 0 };
+	struct listing listing = { .j = &j, .scratch = &scratch };
 	struct zombies_options want = { .want = CENSUS_WANT_PINS,
 					.each = list_one,
 					.arg = &listing };

@@ -19,9 +19,14 @@ const char *numbers_count(char ret[NUMBERS_MAX], uint64_t n)
 
 const char *numbers_mean(char ret[NUMBERS_MAX], double value)
 {
-	if (value >= 1000 && value < 1e15)
-		return numbers_count(ret, (uint64_t)(value + 0.5));
-	snprintf(ret, NUMBERS_MAX, "%.4g", value);
+	double size = value < 0 ? -value : value;
+	char digits[NUMBERS_MAX];
+
+	if (size >= 1000 && size < 1e15)
+		snprintf(ret, NUMBERS_MAX, "%s%s", value < 0 ? "-" : "",
+			 numbers_count(digits, (uint64_t)(size + 0.5)));
+	else
+		snprintf(ret, NUMBERS_MAX, "%.4g", value);
 	return ret;
 }
 

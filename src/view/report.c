@@ -166,7 +166,8 @@ static void add_data(struct api *api, struct buf *out, const struct report_optio
 	else
 		snprintf(target, sizeof(target), "heat?%s", near);
 	add_answer(api, &answers, "heat", target, REPORT_MOST_BYTES / 5);
-	add_answer(api, &answers, "zombies", "zombies", REPORT_MOST_BYTES / 10);
+	snprintf(target, sizeof(target), "zombies?%s", window);
+	add_answer(api, &answers, "zombies", target, REPORT_MOST_BYTES / 10);
 
 	buf_addf(out,
 		 "{\"report\":{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64

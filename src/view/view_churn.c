@@ -258,12 +258,21 @@ void view_cost_text(FILE *out, const struct view_cost *v)
 	const struct footprint *f = v->footprint;
 	char a[NUMBERS_MAX], b[NUMBERS_MAX], c[NUMBERS_MAX];
 
+	const char *comma = "";
+
 	fprintf(out, "\ncost:");
-	if (v->reads && v->reads->have_stat)
-		fprintf(out, " memory.stat %.2f ms,", (double)v->reads->stat_ns / 1e6);
-	if (v->reads && v->reads->have_numa_stat)
-		fprintf(out, " memory.numa_stat %.2f ms,", (double)v->reads->numa_stat_ns / 1e6);
-	fprintf(out, " Percpu %s\n", numbers_bytes(a, v->percpu_bytes));
+	if (v->reads && v->reads->have_stat) {
+		fprintf(out, " memory.stat %.2f ms", (double)v->reads->stat_ns / 1e6);
+		comma = ",";
+	}
+	if (v->reads && v->reads->have_numa_stat) {
+		fprintf(out, "%s memory.numa_stat %.2f ms", comma,
+			(double)v->reads->numa_stat_ns / 1e6);
+		comma = ",";
+	}
+	if (v->percpu_bytes)
+		fprintf(out, "%s Percpu %s", comma, numbers_bytes(a, v->percpu_bytes));
+	fputc('\n', out);
 	if (f && f->known)
 		fprintf(out,
 			"each zombie took %s of per-core memory and %s of slab here (measured "

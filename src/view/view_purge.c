@@ -83,6 +83,10 @@ static void stuck_json(struct json *j, const struct purge_result *r)
 				json_str(j, "comm", h->comm);
 			if (h->file)
 				json_str(j, "file", h->file);
+			if (h->owner)
+				json_str(j, "owner", h->owner);
+			if (h->shmid >= 0)
+				json_i64(j, "shmid", h->shmid);
 			json_u64(j, "zombies", h->zombies);
 			json_end_object(j);
 		}
@@ -119,6 +123,10 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_u64(j, "freeable", r->plan.freeable);
 	json_u64(j, "freeable_bytes", r->plan.freeable_bytes);
 	json_u64(j, "files", r->plan.files);
+	json_u64(j, "writeback", r->plan.writeback);
+	json_u64(j, "inodes", r->plan.inodes);
+	if (*r->writes)
+		json_str(j, "writes", r->writes);
 	json_u64(j, "deleted_files_without_holder", r->plan.deleted_unreachable);
 	json_end_object(j);
 	stuck_json(j, r);
@@ -152,8 +160,54 @@ static void holder_text(FILE *out, const struct purge_holder *h)
 		buf_addf(&text, "%spid %d ", h->file ? ", held by " : "", h->pid);
 		esc_tty(&text, h->comm, strlen(h->comm));
 	}
+	if (h->pid && h->owner) {
+		buf_add_str(&text, " of ");
+		esc_tty(&text, h->owner, strlen(h->owner));
+	}
+	if (h->shmid >= 0)
+		buf_addf(&text, " (ipcrm -m %lld)", (long long)h->shmid);
 	fprintf(out, "    %s: %s %s\n", text.len ? text.data : "a file without a name",
 		numbers_count(n, h->zombies), h->zombies == 1 ? "zombie" : "zombies");
+}
+
+/* Whether both would be told in the same words: an agent makes a memfd of one name again and again.
+ */
+static bool reads_alike(const struct purge_holder *a, const struct purge_holder *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && a->shmid == b->shmid &&
+	       strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
+}
+
+static int most_zombies_first(const void *a, const void *b)
+{
+	const struct purge_holder *x = a, *y = b;
+
+	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
+}
+
+/* Those of a kind, the ones that read alike in one line, those that hold most first. */
+static void holders_text(FILE *out, const struct purge_result *r, enum pin_kind kind)
+{
+	VEC(struct purge_holder) groups = { 0 };
+
+	vec_foreach (&r->holders, h) {
+		struct purge_holder *same = NULL;
+		if (h->kind != kind)
+			continue;
+		vec_foreach (&groups, g)
+			if (reads_alike(g, h))
+				same = g;
+		if (same)
+			same->zombies += h->zombies;
+		else if (!vec_push(&groups, *h))
+			break;
+	}
+	vec_sort(&groups, most_zombies_first);
+	for (size_t i = 0; i < groups.len && i < VIEW_HOLDERS; i++)
+		holder_text(out, &groups.items[i]);
+	if (groups.len > VIEW_HOLDERS)
+		fprintf(out, "    ... and %zu more (--json)\n", groups.len - VIEW_HOLDERS);
+	vec_free(&groups);
 }
 
 static void stuck_text(FILE *out, const struct purge_result *r)
@@ -161,19 +215,15 @@ static void stuck_text(FILE *out, const struct purge_result *r)
 	char a[NUMBERS_MAX];
 
 	for (unsigned k = 0; k < PIN_KIND_END; k++) {
-		unsigned shown = 0, of_kind = 0;
 		if (!r->plan.stuck[k])
 			continue;
 		fprintf(out, "  stays: %s held by %s; %s\n", numbers_count(a, r->plan.stuck[k]),
 			pin_kind_name(k), pin_kind_cure(k));
-		vec_foreach (&r->holders, h) {
-			of_kind += h->kind == k;
-			if (h->kind == k && shown < VIEW_HOLDERS)
-				shown++, holder_text(out, h);
-		}
-		if (of_kind > shown)
-			fprintf(out, "    ... and %u more (--json)\n", of_kind - shown);
+		holders_text(out, r, k);
 	}
+	if (r->holders.len >= PURGE_MOST_HOLDERS)
+		fprintf(out, "  only the first %s that hold some were looked at one by one\n",
+			numbers_count(a, PURGE_MOST_HOLDERS));
 }
 
 static void mapped_text(FILE *out, const struct purge_result *r)
@@ -202,11 +252,25 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 		terminal_on(term, TERM_BOLD), numbers_count(a, r->plan.zombies), terminal_off(term),
 		numbers_bytes(b, r->plan.bytes), numbers_count(c, r->plan.freeable),
 		purge_method_name(o->method), numbers_count(span, r->plan.files));
+	if (r->plan.writeback)
+		fprintf(out, "  %s of these wait for writeback: the file systems are synced\n",
+			numbers_count(a, r->plan.writeback));
+	if (r->plan.inodes)
+		fprintf(out,
+			"  %s of these need inodes out of the cache: dentries and inodes go, "
+			"too\n",
+			numbers_count(a, r->plan.inodes));
+	if (*r->writes)
+		fprintf(out, "  writes to %s\n", r->writes);
 	stuck_text(out, r);
 	unreachable_text(out, r);
 	if (!r->applied) {
 		mapped_text(out, r);
 		fprintf(out, "dry run: nothing was changed; --apply does it\n");
+		return;
+	}
+	if (!r->rounds) {
+		fprintf(out, "nothing was changed: none of them can be freed\n");
 		return;
 	}
 	fprintf(out, "freed %s zombies and %s in %s",

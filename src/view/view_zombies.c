@@ -152,6 +152,21 @@ size_t *view_zombie_files_order(const struct zombie_files *files)
 	return order;
 }
 
+static void holder_json(struct json *j, const struct zombie_holder *h)
+{
+	json_object(j, "holder");
+	json_u64(j, "processes", h->processes);
+	if (h->processes) {
+		json_i64(j, "pid", h->pid);
+		json_str(j, "comm", h->comm);
+	}
+	if (h->owner)
+		json_str(j, "owner", h->owner);
+	if (h->unit)
+		json_str(j, "unit", h->unit);
+	json_end_object(j);
+}
+
 static void file_json(struct json *j, const struct zombie_file *f)
 {
 	char device[32];
@@ -164,6 +179,8 @@ static void file_json(struct json *j, const struct zombie_file *f)
 	json_bool(j, "deleted", f->deleted);
 	if (f->place == PLACE_OVERLAY || f->place == PLACE_INTERNAL || f->place == PLACE_DEVICE)
 		json_str(j, "place", pin_place_name(f->place));
+	if (f->held)
+		holder_json(j, &f->holder);
 }
 
 void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most)
@@ -188,8 +205,10 @@ static void pin_json(struct json *j, const struct zombie_pin *p, const struct zo
 {
 	json_object(j, NULL);
 	json_str(j, "kind", pin_kind_name(p->kind));
-	if (files && (p->kind == PIN_FILE || p->kind == PIN_TMPFS))
+	if (files && zombie_pin_has_file(p))
 		file_json(j, &files->list.items[p->file]);
+	if (p->kind == PIN_WRITEBACK)
+		json_bool(j, "dirty", p->dirty);
 	if (p->pid) {
 		json_i64(j, "pid", p->pid);
 		json_str(j, "comm", p->comm);
@@ -235,38 +254,46 @@ static void life_json(struct json *j, const struct zombie *z, uint64_t now_ns)
 	json_end_object(j);
 }
 
-void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
-		      uint64_t now_ns)
+/* What every zombie has: this is most of a list. */
+static void row_json(struct json *j, const struct zombie *z, struct buf *scratch)
 {
-	AUTO_BUF struct buf owner = { 0 };
 	const char *kind = owner_kind_name(z->owner.kind);
+	struct json_row row;
 
-	json_object(j, NULL);
-	json_lit_u64(j, "id", z->id);
-	json_lit_str(j, "path", z->path, z->path_len);
-	owner_label(&owner, &z->owner);
-	json_lit_str(j, "owner", buf_str(&owner), owner.len);
-	json_lit_str(j, "kind", kind, strlen(kind));
+	json_row_begin(&row, j);
+	json_row_u64(&row, "id", z->id);
+	json_row_str(&row, "path", z->path, z->path_len);
+	owner_label(scratch, &z->owner);
+	json_row_str(&row, "owner", buf_str(scratch), scratch->len);
+	json_row_str(&row, "kind", kind, strlen(kind));
 	if (z->owner.unit.at)
-		json_lit_str(j, "unit", z->owner.unit.at, z->owner.unit.len);
+		json_row_str(&row, "unit", z->owner.unit.at, z->owner.unit.len);
 	if (z->owner.container.at)
-		json_lit_str(j, "container", z->owner.container.at, z->owner.container.len);
+		json_row_str(&row, "container", z->owner.container.at, z->owner.container.len);
 	if (z->have & ZOMBIE_LRU) {
-		json_lit_u64(j, "bytes", z->bytes);
-		json_lit_u64(j, "file_bytes", z->file_bytes);
+		json_row_u64(&row, "bytes", z->bytes);
+		json_row_u64(&row, "file_bytes", z->file_bytes);
 		if (z->have & ZOMBIE_SPLIT) {
-			json_lit_u64(j, "anon_bytes", z->anon_bytes);
-			json_lit_u64(j, "shmem_bytes", z->shmem_bytes);
+			json_row_u64(&row, "anon_bytes", z->anon_bytes);
+			json_row_u64(&row, "shmem_bytes", z->shmem_bytes);
 		}
-		json_lit_u64(j, "unevictable_bytes", z->unevictable_bytes);
+		json_row_u64(&row, "unevictable_bytes", z->unevictable_bytes);
 	}
 	if (z->have & ZOMBIE_SLAB)
-		json_lit_u64(j, "slab_bytes", z->slab_bytes);
+		json_row_u64(&row, "slab_bytes", z->slab_bytes);
 	if (z->have & ZOMBIE_SWAP)
-		json_lit_u64(j, "swap_bytes", z->swap_bytes);
+		json_row_u64(&row, "swap_bytes", z->swap_bytes);
 	if (z->have & ZOMBIE_REFS)
-		json_i64(j, "refs", z->refs);
-	json_lit_u64(j, "serial", z->serial);
+		json_row_u64(&row, "refs", (uint64_t)z->refs);
+	json_row_u64(&row, "serial", z->serial);
+	json_row_end(&row);
+}
+
+void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
+		      uint64_t now_ns, struct buf *scratch)
+{
+	json_object(j, NULL);
+	row_json(j, z, scratch);
 	life_json(j, z, now_ns);
 	if (z->have & ZOMBIE_PINS) {
 		json_array(j, "pins");

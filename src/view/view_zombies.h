@@ -28,9 +28,10 @@ double view_zombies_every(const struct view_zombies *v, const char *owner);
  * unknown. */
 void view_zombies_json(struct json *j, const struct view_zombies *v);
 void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v);
-/* One element of `zombies`; now_ns gives its age. */
+/* One element of `zombies`; now_ns gives its age. scratch is memory that the next call uses again.
+ */
 void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
-		      uint64_t now_ns);
+		      uint64_t now_ns, struct buf *scratch);
 void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files);
 /* Files that hold zombies, those that hold most first; at most `most`. */
 void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most);

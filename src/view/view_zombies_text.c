@@ -100,6 +100,22 @@ static void pins_text(FILE *out, const struct terminal *term, const struct view_
 	table_print(&t, out, term);
 }
 
+static void holder_label(struct buf *text, const struct zombie_holder *h)
+{
+	if (!h->processes) {
+		buf_add_str(text, ", held by no process");
+		return;
+	}
+	buf_addf(text, ", held by pid %d ", h->pid);
+	esc_tty(text, h->comm, strlen(h->comm));
+	if (h->owner) {
+		buf_add_str(text, " of ");
+		esc_tty(text, h->owner, strlen(h->owner));
+	}
+	if (h->processes > 1)
+		buf_addf(text, " and %u more", h->processes - 1);
+}
+
 static void file_label(struct buf *text, const struct zombie_file *f)
 {
 	if (f->path)
@@ -112,6 +128,8 @@ static void file_label(struct buf *text, const struct zombie_file *f)
 		buf_add_str(text, " (overlayfs layer)");
 	if (f->kind == PIN_TMPFS)
 		buf_add_str(text, f->place == PLACE_INTERNAL ? " (shared memory)" : " (tmpfs)");
+	if (f->held)
+		holder_label(text, &f->holder);
 }
 
 static void files_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
@@ -156,8 +174,10 @@ static void pin_text(FILE *out, const struct zombie_pin *p, const struct zombie_
 
 	fprintf(out, "    %-9s %8s  ", pin_kind_name(p->kind),
 		p->bytes ? numbers_bytes(a, p->bytes) : "-");
-	if (files && (p->kind == PIN_FILE || p->kind == PIN_TMPFS))
+	if (files && zombie_pin_has_file(p))
 		file_label(&text, &files->list.items[p->file]);
+	if (p->kind == PIN_WRITEBACK)
+		buf_add_str(&text, p->dirty ? ", not yet written" : ", written");
 	if (p->pid) {
 		buf_addf(&text, "pid %d ", p->pid);
 		esc_tty(&text, p->comm, strlen(p->comm));

@@ -1,15 +1,14 @@
 #include "fuzz.h"
-#include "pin_holders.h"
+#include "process_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	char *text = fuzz_text(bytes, len);
-	char range[40];
-	uint32_t major, minor;
-	uint64_t inode;
+	struct process_map map;
 
-	if (pin_holders_parse_map(text, range, &major, &minor, &inode) &&
-	    (!inode || strlen(range) > 39))
+	if (process_map_parse(text, &map) &&
+	    ((!map.inode && !map.major && !map.minor) || strlen(map.range) > 39 ||
+	     map.name < text || map.name > text + strlen(text)))
 		abort();
 	free(text);
 	return 0;

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -104,19 +105,50 @@ static void hold_socket(const char *cgroup)
 		die("socket", cgroup);
 }
 
-/* Memory of ours that stays charged to the cgroup when we leave it. */
-static void hold_memory(const char *kind, const char *cgroup)
+static void map_and_fill(int flags, int fd, const char *kind)
 {
-	bool memfd = strcmp(kind, "memfd") == 0;
-	int fd = memfd ? memfd_create("zscope-test", MFD_CLOEXEC) : -1;
+	char *at = mmap(NULL, file_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (at == MAP_FAILED)
+		die("mmap", kind);
+	memset(at, 1, file_bytes);
+}
 
+/* System V shared memory: attached and already marked for removal, or left to nobody. */
+static void hold_segment(const char *kind, const char *cgroup)
+{
+	int id = shmget(IPC_PRIVATE, file_bytes, IPC_CREAT | 0600);
+	char *at = id < 0 ? (char *)-1 : shmat(id, NULL, 0);
+	if (at == (char *)-1)
+		die("shmget", kind);
 	enter(cgroup);
-	if (memfd)
+	memset(at, 1, file_bytes);
+	enter(home);
+	if (strcmp(kind, "sysv") == 0 ? shmctl(id, IPC_RMID, NULL) : shmdt(at))
+		die("shmctl", kind);
+}
+
+/* Memory of ours that stays charged to the cgroup when we leave it. A memfd gets the name. */
+static void hold_memory(const char *kind, const char *cgroup, const char *name)
+{
+	bool mapped = strcmp(kind, "memfd-mapped") == 0;
+	bool memfd = mapped || strcmp(kind, "memfd") == 0;
+	int fd = memfd ? memfd_create(strcmp(name, "-") ? name : "zscope-test", MFD_CLOEXEC) : -1;
+
+	if (mapped && ftruncate(fd, (off_t)file_bytes) < 0)
+		die("ftruncate", kind);
+	enter(cgroup);
+	if (mapped)
+		map_and_fill(MAP_SHARED, fd, kind);
+	else if (memfd)
 		fill(fd);
+	else if (strcmp(kind, "shared") == 0)
+		map_and_fill(MAP_SHARED | MAP_ANONYMOUS, -1, kind);
 	else if (mmap(NULL, file_bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED)
 		die("mmap", kind);
 	enter(home);
+	if (mapped)
+		close(fd);
 }
 
 static void make(const char *kind, const char *cgroup, const char *file)
@@ -131,8 +163,11 @@ static void make(const char *kind, const char *cgroup, const char *file)
 		hold_namespace(cgroup);
 	} else if (strcmp(kind, "socket") == 0) {
 		hold_socket(cgroup);
-	} else if (strcmp(kind, "memfd") == 0 || strcmp(kind, "anon") == 0) {
-		hold_memory(kind, cgroup);
+	} else if (strncmp(kind, "sysv", 4) == 0) {
+		hold_segment(kind, cgroup);
+	} else if (strncmp(kind, "memfd", 5) == 0 || strcmp(kind, "anon") == 0 ||
+		   strcmp(kind, "shared") == 0) {
+		hold_memory(kind, cgroup, file);
 	} else {
 		fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 || (strcmp(kind, "deleted") == 0 && unlink(file) < 0))

@@ -1,5 +1,5 @@
 """What the tests that make real zombies share: skip with a reason, check, and where the memory cgroups are."""
-import os, sys
+import os, shutil, sys, time
 
 
 def skip(why):
@@ -25,6 +25,28 @@ def memory_top():
     return top, v2
 
 
+def make_cgroup(path, v2):
+    """One whose children have memory cgroups."""
+    os.mkdir(path)
+    if v2:
+        with open(path + "/cgroup.subtree_control", "w") as f:
+            f.write("+memory")
+
+
+def settle(own, v2):
+    """A page that was just read or made waits in a batch of its CPU and is on no list yet: it pins, but nothing can tell by what. Reclaim in
+    an empty cgroup of our own makes every CPU put its batches on the lists."""
+    os.mkdir(own)
+    knob, text = ("memory.reclaim", "4096") if v2 else ("memory.force_empty", "0")
+    try:
+        with open(f"{own}/{knob}", "w") as f:
+            f.write(text)
+    except OSError:  # nothing was there to take; the batches are on the lists all the same
+        pass
+    os.rmdir(own)
+    time.sleep(0.3)  # what is released is released by workers
+
+
 def open_links(pid):
     """What the open files of a process are; one that it closes meanwhile is left out."""
     links = []
@@ -34,3 +56,29 @@ def open_links(pid):
         except FileNotFoundError:
             pass
     return links
+
+
+def end(recorder, makers):
+    """The recorder in its own time; the makers, and what they hold with them, at once."""
+    if recorder and recorder.poll() is None:
+        recorder.terminate()
+        recorder.wait()
+    for p in makers:
+        if p.poll() is None:
+            p.kill()
+        p.wait()
+
+
+def remove(base, *directories):
+    """Directories of files, then the cgroup and all below it: one that was just left may be busy for a moment."""
+    for d in directories:
+        shutil.rmtree(d, ignore_errors=True)
+    for path, _, _ in os.walk(base, topdown=False):
+        for attempt in range(100):
+            try:
+                os.rmdir(path)
+                break
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.05)

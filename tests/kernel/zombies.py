@@ -4,7 +4,7 @@ file and byte must be right; purge must free all that can be freed while a neigh
 usage: zombies.py ZSCOPE ZOMBIE_MAKER"""
 import glob, json, os, random, shutil, signal, subprocess, sys, time
 
-from zombie_rig import check, memory_top, open_links
+from zombie_rig import check, end, make_cgroup, memory_top, open_links, remove, settle
 
 zscope, maker = sys.argv[1:3]
 SIZE = 8192
@@ -48,22 +48,15 @@ made = []  # (kind, path below the hierarchy, file or None, owner kind)
 holder = None
 
 
-def mkcg(path):
-    os.mkdir(path)
-    if v2:
-        with open(path + "/cgroup.subtree_control", "w") as f:
-            f.write("+memory")
-
-
 def plan():
     for d in (base, base + "/docker", base + "/system.slice", base + "/kubepods",
               base + "/kubepods/pod6f0c8a6a-1b2c-4d3e-9f00-aabbccddeeff"):
-        mkcg(d)
+        make_cgroup(d, v2)
     os.mkdir(base + "/home")
     deep = base
     for i in range(30):
         deep += "/d%d" % i
-        mkcg(deep)
+        make_cgroup(deep, v2)
     for d in (disk, shm, disk + "/lower", disk + "/upper", disk + "/work", disk + "/merged"):
         os.mkdir(d, 0o700)
     overlay = subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
@@ -142,7 +135,7 @@ def check_pins(env=None):
         if kind in OWN + ("mlocked",):
             hits = [p for p in pins if p["kind"] == {"memfd": "tmpfs"}.get(kind, kind)]
             check(len(hits) == 1 and hits[0]["bytes"] == SIZE, f"{path}: {kind}: {z}")
-            check(kind != "memfd" or (hits[0]["deleted"] and hits[0]["inode"]), f"{path}: {hits}")
+            check(kind != "memfd" or (hits[0]["file"] == "memfd:zscope-test" and hits[0]["holder"]["pid"] == holder.pid), f"{path}: {hits}")
             continue
         real = file.replace("/merged/", "/upper/")
         hits = [p for p in pins if p.get("file") == real]
@@ -294,7 +287,7 @@ def reclaim():
     check(refused.returncode == 2 and b"--below" in refused.stderr, refused)
     refused = subprocess.run([zscope, "purge", "--method", "reclaim", "--below", "/", "--apply"], capture_output=True)
     check(refused.returncode == 2, refused)
-    mkcg(base + "/rec")
+    make_cgroup(base + "/rec", v2)
     os.mkdir(base + "/rec/home")
     p = subprocess.Popen([maker, base + "/rec/home", str(SIZE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     p.stdin.write(b"".join(b"file\0%s\0%s\0" % (f"{base}/rec/r{i}".encode(), f"{disk}/r{i}".encode()) for i in range(40)))
@@ -376,27 +369,15 @@ def ladder():
 
 
 def clean():
-    if holder and holder.poll() is None:
-        holder.kill()
-        holder.wait()
+    end(None, [holder] if holder else [])
     subprocess.run(["umount", disk + "/merged"], stderr=subprocess.DEVNULL)
-    for d in (disk, shm):
-        shutil.rmtree(d, ignore_errors=True)
-    for dirpath, dirs, files in os.walk(base, topdown=False):
-        for attempt in range(50):
-            try:
-                os.rmdir(dirpath)
-                break
-            except FileNotFoundError:
-                break
-            except OSError:
-                time.sleep(0.05)
+    remove(base, disk, shm)
 
 
 try:
     plan()
     make()
-    time.sleep(0.3)
+    settle(f"{top}/{name}-settle", v2)
     neighbour()
     check_pins()
     check_split()

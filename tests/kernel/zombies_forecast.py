@@ -2,9 +2,9 @@
 """A real recording of real zombies that are made at a known rate: rate, both onsets and the footprint must follow from it, in JSON and in
 text. The recorder counts the whole host: what others do to it meanwhile is counted here, too, from the kernel's own number.
 usage: zombies_forecast.py ZSCOPE ZOMBIE_MAKER"""
-import datetime, json, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
+import datetime, json, os, random, signal, statistics, subprocess, sys, tempfile, time
 
-from zombie_rig import check, memory_top, skip
+from zombie_rig import check, end, make_cgroup, memory_top, remove, skip
 
 zscope, maker = sys.argv[1:3]
 BATCH, EVERY_S, LENGTH_S = 100, 5, 140
@@ -41,9 +41,7 @@ def near(value, want, part, what):
 
 def main():
     global recorder
-    os.mkdir(base)
-    if v2:
-        open(base + "/cgroup.subtree_control", "w").write("+memory")
+    make_cgroup(base, v2)
     os.mkdir(base + "/home")
     os.mkdir(shm, 0o700)
     recorder = subprocess.Popen([zscope, "record", "--store", store], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -85,11 +83,13 @@ def main():
     near(group["made"], len(mine) * BATCH, 0.05, "made")
     near(group["every_s"], (answer["churn"]["to_ns"] - answer["churn"]["from_ns"]) / 1e9 / group["made"], 0.15, "every")  # two decimals
     check(group["creator"]["comm"] == os.path.basename(maker)[:15], group)
-    # live, beside the running kernel: the host's RAM is known, so its onset is, too
+    total = int(next(l.split()[1] for l in open("/proc/meminfo") if l.startswith("MemTotal:"))) * 1024
+    near(f["ram_limit_bytes"], total / 10, 0.01, "a tenth of RAM, as the recording tells it")
+    near(f["ram_reaches_ns"] - f["to_ns"], max(0, f["ram_limit_bytes"] - f["ram_bytes_now"]) / f["ram_bytes_per_day"] * 86400e9, 0.02, "RAM onset of the recording")
+    # live, beside the running kernel
     live = json.loads(subprocess.check_output([zscope, "zombies", "--store", store, "--json"]))
     near(live["rate_per_hour"], rate, 0.01, "live rate")
     lf = live["forecast"]
-    total = int(next(l.split()[1] for l in open("/proc/meminfo") if l.startswith("MemTotal:"))) * 1024
     near(lf["ram_limit_bytes"], total / 10, 0.01, "a tenth of RAM")
     near(lf["ram_reaches_ns"] - lf["to_ns"], max(0, lf["ram_limit_bytes"] - lf["ram_bytes_now"]) / lf["ram_bytes_per_day"] * 86400e9, 0.02, "RAM onset")
     text = subprocess.check_output([zscope, "zombies", "--store", store, "--color", "never"], text=True, env=dict(os.environ, TZ="UTC", LC_ALL="C"))
@@ -103,21 +103,5 @@ def main():
 try:
     main()
 finally:
-    if recorder and recorder.poll() is None:
-        recorder.terminate()
-        recorder.wait()
-    for p in holders:
-        p.kill()
-        p.wait()
-    for d in (shm, store):
-        shutil.rmtree(d, ignore_errors=True)
-    for attempt in range(100):
-        try:
-            for d in [e.path for e in os.scandir(base) if e.is_dir()]:
-                os.rmdir(d)
-            os.rmdir(base)
-            break
-        except FileNotFoundError:
-            break
-        except OSError:
-            time.sleep(0.05)
+    end(recorder, holders)
+    remove(base, shm, store)

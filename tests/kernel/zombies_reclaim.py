@@ -3,9 +3,9 @@
 that was at its limit, with the zombies below it counted; live, from a recording, and not at all where nothing can be measured. That passes
 get longer with zombies is printed, and asserted only very loosely: the machine has other things to do.
 usage: zombies_reclaim.py ZSCOPE ZOMBIE_MAKER"""
-import json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import json, os, random, signal, subprocess, sys, tempfile, time
 
-from zombie_rig import check, memory_top, open_links
+from zombie_rig import check, end, make_cgroup, memory_top, open_links, remove
 
 zscope, maker = sys.argv[1:3]
 ZOMBIES, FILE_MB, LIMIT_MB = 4000, 192, 48
@@ -17,12 +17,6 @@ disk, shm = f"/var/tmp/{name}", f"/dev/shm/{name}"
 store = tempfile.mkdtemp(prefix="zscope-reclaim-")
 READER = f"rd-{random.getrandbits(32):08x}"  # its comm
 holders, recorder = [], None
-
-
-def mkcg(path):
-    os.mkdir(path)
-    if v2:
-        open(path + "/cgroup.subtree_control", "w").write("+memory")
 
 
 def evict():
@@ -135,8 +129,8 @@ def recorded():
 
 
 def main():
-    mkcg(base)
-    mkcg(base + "/in")
+    make_cgroup(base, v2)
+    make_cgroup(base + "/in", v2)
     os.mkdir(base + "/in/deep")
     os.mkdir(base + "/home")
     for d in (disk, shm):
@@ -168,20 +162,5 @@ def main():
 try:
     main()
 finally:
-    if recorder and recorder.poll() is None:
-        recorder.terminate()
-        recorder.wait()
-    for p in holders:
-        p.kill()
-        p.wait()
-    for d in (shm, disk, store):
-        shutil.rmtree(d, ignore_errors=True)
-    for dirpath, dirs, files in os.walk(base, topdown=False):
-        for attempt in range(100):
-            try:
-                os.rmdir(dirpath)
-                break
-            except FileNotFoundError:
-                break
-            except OSError:
-                time.sleep(0.05)
+    end(recorder, holders)
+    remove(base, shm, disk, store)

@@ -2,9 +2,9 @@
 """When zombies were made, removed and by whom: live (--watch) and from a real recording; those that the recorder did not see are
 dated by the serial numbers of the recorded censuses. Then rate, forecast and footprint from the recording alone.
 usage: zombies_recorded.py ZSCOPE ZOMBIE_MAKER"""
-import json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import json, os, random, signal, subprocess, sys, tempfile, time
 
-from zombie_rig import check, memory_top, open_links
+from zombie_rig import check, end, make_cgroup, memory_top, open_links, remove
 
 zscope, maker = sys.argv[1:3]
 top, v2 = memory_top()
@@ -75,9 +75,7 @@ def exact(z, maker_pid, before, after, what):
 
 def main():
     global recorder
-    os.mkdir(base)
-    if v2:
-        open(base + "/cgroup.subtree_control", "w").write("+memory")
+    make_cgroup(base, v2)
     os.mkdir(base + "/home")
     os.mkdir(shm, 0o700)
     make([f"old{i}" for i in range(20)])
@@ -136,21 +134,5 @@ def main():
 try:
     main()
 finally:
-    if recorder and recorder.poll() is None:
-        recorder.terminate()
-        recorder.wait()
-    for p in makers:
-        p.kill()
-        p.wait()
-    shutil.rmtree(shm, ignore_errors=True)
-    shutil.rmtree(store, ignore_errors=True)
-    for attempt in range(100):
-        try:
-            for d in [e.path for e in os.scandir(base) if e.is_dir()]:
-                os.rmdir(d)
-            os.rmdir(base)
-            break
-        except FileNotFoundError:
-            break
-        except OSError:
-            time.sleep(0.05)
+    end(recorder, makers)
+    remove(base, shm, store)

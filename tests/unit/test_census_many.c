@@ -104,11 +104,17 @@ int census_load(struct census *c, enum census_job job, struct err *err)
 	return 0;
 }
 
-void census_unload(struct census *c, enum census_job job)
+int census_prepare(struct census *c, struct err *err)
+{
+	return census_load(c, CENSUS_JOB_WALK, err);
+}
+
+void census_unload(struct census *c)
 {
 }
 
-int census_read_holders(struct census *c, struct err *err)
+int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
+			struct err *err)
 {
 	return 0;
 }
@@ -152,7 +158,7 @@ struct arriving {
 	bool pins;
 	unsigned n;
 	size_t heap_warm;
-	struct buf text;
+	struct buf text, scratch;
 };
 
 static int arrive(void *arg, const struct zombie *z, const struct zombie_files *files)
@@ -165,7 +171,7 @@ static int arrive(void *arg, const struct zombie *z, const struct zombie_files *
 	zombie_name(k, name, sizeof(name));
 	buf_clear(&a->text);
 	json_init(&j, &a->text);
-	view_zombie_json(&j, z, files, 0);
+	view_zombie_json(&j, z, files, 0, &a->scratch);
 	int n = snprintf(expect, sizeof(expect),
 			 k < HALF ? "{\"id\":%u,\"path\":\"/docker/%s\",\"owner\":\"docker "
 				    "container %s\",\"kind\":\"docker\",\"container\":\"%s\","
@@ -230,6 +236,7 @@ static void run_many(unsigned want)
 	printf("%u zombies: heap %zu KiB after %d, %zu KiB in the end\n", a.n, a.heap_warm >> 10,
 	       WARM, heap >> 10);
 	buf_free(&a.text);
+	buf_free(&a.scratch);
 }
 
 TEST(each_of_half_a_million_is_listed)

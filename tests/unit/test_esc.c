@@ -27,6 +27,25 @@ TEST(json_strings_are_always_valid)
 	CHECK_STR(out.data, "a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+/* Every byte at every place of a short text: copied as it is, or refused where esc_json() would
+ * have changed it. */
+TEST(plain_copies_are_what_the_escaper_writes)
+{
+	for (size_t len = 0; len <= 20; len++) {
+		for (unsigned n = 0; n < 256 * len; n++) {
+			AUTO_BUF struct buf out = { 0 };
+			char text[21] = "abcdefghijklmnopqrst", copy[21 + ESC_SLACK];
+			text[n / 256] = (char)(n % 256);
+			esc_json(&out, text, len);
+			const char *end = esc_json_copy(copy, text, len);
+			bool same = out.len == len && memcmp(out.data, text, len) == 0;
+			CHECK_EQ(end != NULL, same);
+			CHECK(!end ||
+			      ((size_t)(end - copy) == len && memcmp(copy, text, len) == 0));
+		}
+	}
+}
+
 TEST(html_has_no_markup_left)
 {
 	AUTO_BUF struct buf out = { 0 };

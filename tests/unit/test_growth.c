@@ -5,13 +5,19 @@
 
 enum { MINUTES = 600 };
 
+/* Nothing but the count is known. */
+static struct census_point counted(uint64_t time_ns, uint64_t dying)
+{
+	return (struct census_point){ .time_ns = time_ns, .dying = dying };
+}
+
 TEST(a_crash_loop_every_ten_seconds)
 {
-	struct growth_point p[MINUTES];
+	struct census_point p[MINUTES];
 	struct growth g;
 
 	for (unsigned i = 0; i < MINUTES; i++)
-		p[i] = (struct growth_point){ (1000000 + i * 60) * NS_PER_S, 10000 + i * 6 };
+		p[i] = counted((1000000 + i * 60) * NS_PER_S, 10000 + i * 6);
 	p[300].dying = 0; /* one absurd reading does not bend it */
 	growth_compute(p, MINUTES, 250000, &g);
 	CHECK(g.known);
@@ -25,9 +31,8 @@ TEST(a_crash_loop_every_ten_seconds)
 
 TEST(ram_has_an_onset_of_its_own)
 {
-	struct growth_point p[] = { { 0, 1000 },
-				    { 3600 * NS_PER_S, 1360 },
-				    { 7200 * NS_PER_S, 1720 } };
+	struct census_point p[] = { counted(0, 1000), counted(3600 * NS_PER_S, 1360),
+				    counted(7200 * NS_PER_S, 1720) };
 	struct growth g;
 
 	growth_compute(p, 3, 250000, &g); /* 90 MB an hour */
@@ -48,7 +53,8 @@ TEST(ram_has_an_onset_of_its_own)
 
 TEST(too_little_says_nothing)
 {
-	struct growth_point p[] = { { 0, 1 }, { 60 * NS_PER_S, 100 }, { 90 * NS_PER_S, 200 } };
+	struct census_point p[] = { counted(0, 1), counted(60 * NS_PER_S, 100),
+				    counted(90 * NS_PER_S, 200) };
 	struct growth g;
 
 	growth_compute(p, 3, 0, &g);
@@ -59,11 +65,11 @@ TEST(too_little_says_nothing)
 
 TEST(falling_has_no_forecast)
 {
-	struct growth_point p[10];
+	struct census_point p[10];
 	struct growth g;
 
 	for (unsigned i = 0; i < 10; i++)
-		p[i] = (struct growth_point){ i * 3600 * NS_PER_S, 1000 - i * 10 };
+		p[i] = counted(i * 3600 * NS_PER_S, 1000 - i * 10);
 	growth_compute(p, 10, 0, &g);
 	CHECK(g.known && g.rate_per_hour < 0);
 	CHECK_EQ(g.reaches_ns, 0);
@@ -71,13 +77,14 @@ TEST(falling_has_no_forecast)
 
 TEST(footprint_is_measured_where_the_number_moved)
 {
-	struct footprint_point p[100];
+	struct census_point p[101];
 	struct footprint f;
 
 	for (unsigned i = 0; i < 100; i++)
-		p[i] = (struct footprint_point){ 1000 + i * 50, 5000000 + i * 50 * 4100,
-						 90000000 + i * 50 * 13000 + i % 7 * 1000 };
-	footprint_measure(p, 100, &f);
+		p[i] = (struct census_point){ i, 1000 + i * 50, 5000000 + i * 50 * 4100,
+					      90000000 + i * 50 * 13000 + i % 7 * 1000 };
+	p[100] = counted(100, 900000); /* not weighed: passed over */
+	footprint_measure(p, 101, &f);
 	CHECK(f.known);
 	CHECK_NEAR((double)f.percpu_bytes, 4100.0, 10.0);
 	CHECK_NEAR((double)f.slab_bytes, 13000.0, 100.0);
@@ -90,6 +97,45 @@ TEST(footprint_is_measured_where_the_number_moved)
 	CHECK(!f.known);
 	footprint_measure(p, 0, &f);
 	CHECK(!f.known);
+}
+
+TEST(judged_as_measured_else_as_expected)
+{
+	struct census_point p[61];
+	struct footprint f;
+	struct growth g;
+
+	for (unsigned i = 0; i <= 60; i++)
+		p[i] = (struct census_point){ i * 60 * NS_PER_S, 1000 + i * 10,
+					      5000000 + i * 10 * 4000, 90000000 + i * 10 * 6000 };
+	growth_judge(p, 61, 250000, UINT64_C(64000000000), &f, &g);
+	CHECK(f.known && g.known);
+	CHECK_EQ(g.ram_bytes_now, 1600 * 10000);
+	CHECK_NEAR((double)g.ram_bytes_per_day, 600.0 * 24 * 10000, 1e6);
+	CHECK(g.ram_reaches_ns > g.to_ns && g.reaches_ns > g.to_ns);
+	growth_judge(p, 31, 250000, UINT64_C(64000000000), &f, &g); /* 300 are too few to measure */
+	CHECK(!f.known && g.known);
+	CHECK_EQ(g.ram_bytes_now, 1300 * 250000);
+	growth_judge(p, 31, 0, UINT64_C(64000000000), &f, &g); /* nor expected */
+	CHECK_EQ(g.ram_bytes_now, 0);
+	CHECK_EQ(g.ram_reaches_ns, 0);
+	CHECK(g.reaches_ns > 0);
+	growth_judge(NULL, 0, 250000, UINT64_C(64000000000), &f, &g);
+	CHECK(!f.known && !g.known);
+}
+
+TEST(verdict_of_a_recording)
+{
+	struct census_summary s = { .have = CENSUS_DYING };
+	struct zombie_verdict v;
+
+	CHECK(zombie_verdict_recorded(&s, "5.4.0", 96, &v) < 0); /* v1 or v2? */
+	s.have |= CENSUS_KERNEL_COUNT;
+	CHECK_EQ(zombie_verdict_recorded(&s, "5.4.0", 96, &v), 0);
+	CHECK_STR(v.id, "stat-reads");
+	s.kernel_counts_dying = true;
+	CHECK_EQ(zombie_verdict_recorded(&s, "5.4.0", 96, &v), 0);
+	CHECK_STR(v.id, "reclaim-and-ram");
 }
 
 TEST(verdict_depends_on_the_kernel)

@@ -2,6 +2,15 @@
 in qemu (software emulation) whose answers come back as lines "@@KEY@@ JSON"."""
 import glob, json, os, re, shutil, subprocess, sys
 
+# How the machine's /init begins.
+INIT_HEAD = """#!/bin/sh
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mkdir -p /tmp
+mount -t tmpfs tmpfs /tmp
+"""
 CACHE = os.environ.get("ZSCOPE_TEST_CACHE", "/var/cache/zombiescope-test") + "/kernels"
 
 

@@ -135,10 +135,14 @@ def judge(a):
     found = judge_found(a)
     check(a["step"]["id"] > 0 and a["fix"]["status"] == 0, f"{a['why']['plan']}, {a['fix']}")
     check(a["fixed"]["enabled"] == "masked" and a["fixed"]["active"] in ("failed", "inactive"), a["fixed"])
-    # executables that run elsewhere stay mapped, and what is mapped cannot be dropped
+    # No page of the unit's own files holds any that is left. What can be left: executables that run elsewhere stay mapped, metadata pages of
+    # the file system are in use, and 6.12 passes over some writeback structures that are clean.
     left = [z for z in a["after"]["zombies"] if z["owner"] == UNIT]
     freed = a["purge"]["freed"]
-    check(len(left) <= found / 3 and freed >= found, f"{len(left)} are left, {freed} were freed: {left}")
+    own = [p for z in left for p in z["pins"] if p["kind"] == "file" and p["file"].startswith("/var/tmp/leak")]
+    bare = [z for z in left if not any(p["kind"] in ("file", "writeback") for p in z["pins"])]
+    check(not own and not bare, f"purged, and still held by {own}, {bare}: {a['purge']}")
+    check(len(left) <= found / 2 and freed >= found, f"{len(left)} of {found} are left, {freed} were freed: {left}, {a['purge']}")
     check(a["undo"]["status"] == 0 and a["undone"]["enabled"] == "enabled", f"{a['undo']}, {a['undone']}")
     check(a["undone"]["active"] in ("active", "activating", "deactivating"), f"undo did not start it again: {a['undone']}")
     return f"{a['host']['release']}: {found} zombies of {UNIT} named with their files, the unit named by check, audit and why; " \

@@ -6,12 +6,14 @@ usage: zombies.py ZSCOPE ZOMBIE_MAKER [KERNEL...]
 KERNEL is one of kernels.py (default: 6.1 and 6.12), or a kernel package file (.deb).
 
 On 7.1 and newer a declared gap: the kernel hands the pages of a removed cgroup to its parent, so only references are left to be named;
-writeback is one, until the data are on the disk and the next cgroup is removed.
-Before 5.15 another: the inodes that a removed cgroup wrote to hold it until they leave the cache themselves."""
+writeback is one, and the purge must let those go.
+Before 5.15 another: the inodes that a removed cgroup wrote to hold it until they leave the cache themselves. The purge must say so.
+Then zombies that are held by swap, a purge of the whole host, and which files a purge writes to (zombies_more.py)."""
 import os, re, sys, tempfile
 
 from kernels import package
 from rig import boot, check, initramfs, need_tools
+from zombies_more import MORE, judge_more
 
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
 kernels = sys.argv[3:] or ["6.1", "6.12"]
@@ -25,7 +27,7 @@ export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
-mkdir -p /dev/shm /mnt
+mkdir -p /dev/shm /mnt /run
 mount -t tmpfs tmpfs /dev/shm
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null
@@ -54,18 +56,9 @@ say chunk "$(ZSCOPE_CENSUS=run zscope zombies --json --list --pins --below /vm)"
 say off "$(ZSCOPE_CENSUS=off zscope zombies --json)"
 say purge "$(zscope purge --json --below /vm --apply)"
 say after "$(zscope zombies --json --list --pins --below /vm)"
-case $(uname -r) in 7.*)
-	# what was written holds its cgroup until it is on the disk and the kernel looks, as it does whenever a cgroup is removed
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		sync
-		mkdir vm/another && rmdir vm/another
-		sleep 1
-		[ "$(sed -n 's/^nr_dying_descendants //p' vm/cgroup.stat)" -le BARE ] && break
-	done
-	say settled "$(zscope zombies --json --list --pins --below /vm)" ;;
-esac
+say own "{\"left\":\"$(ls -d zscope-purge-* vm/zscope-purge-* 2>/dev/null)\",\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false)}"
 # reclaim of a subtree: live children keep their cache and their memory.min, also when the purge is killed
-mkdir -p /run /sys/fs/cgroup/rec
+mkdir -p /sys/fs/cgroup/rec
 cd /sys/fs/cgroup/rec
 echo +memory > cgroup.subtree_control
 mkdir inner
@@ -100,7 +93,7 @@ if [ -e memory.reclaim ]; then
 	say rec_put_back "{\"said\":\"$(zscope purge --restore)\"}"
 	say rec_restored "$(state)"
 fi
-mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+MOREmount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 if [ -w /sys/kernel/security/lockdown ]; then
 	echo confidentiality > /sys/kernel/security/lockdown
 	say lockdown "$(zscope zombies --json)"
@@ -134,29 +127,48 @@ def compare(answer, made, what):
         if kind in BARE:
             check(any(p["kind"] == kind and p["pid"] > 0 for p in pins), f"{what}: {c}: {pins}")
             continue
-        hit = [p for p in pins if p.get("file") == file]
+        hit = [p for p in pins if p.get("file") == file and p["kind"] != "writeback"]
         check(len(hit) == 1 and hit[0]["bytes"] == SIZE, f"{what}: {c}: {file} is not in {pins}")
         check(hit[0]["deleted"] == (kind == "deleted"), f"{what}: {c}: {hit}")
         check(hit[0]["kind"] == ("tmpfs" if kind == "tmpfs" else "file"), f"{what}: {c}: {hit}")
     check(any(g["kind"] == "docker" and g["count"] == KINDS["file"] for g in answer["groups"]), what)
 
 
+def judge_references(answers, made, release):
+    """Pages go to the parent there: what remains is held by references, writeback among them, and that the purge lets go."""
+    stay = {c: k for k, c, f in made if k in BARE}
+    wrote = {c: f for k, c, f in made if k not in BARE + ("tmpfs",)}
+    held = 0
+    for what in ("classic", "multigen", "chunk"):
+        got = {z["path"]: z["pins"] for z in answers[what]["zombies"]}
+        check(set(stay) <= set(got) <= set(stay) | set(wrote), f"{release} {what}: {set(got)}")
+        check(answers[what]["kernel_count"]["difference"] == 0, answers[what]["kernel_count"])
+        for c, pins in got.items():
+            if c in stay:
+                check(any(p["kind"] == stay[c] and p["pid"] > 0 for p in pins), f"{release}: {c}: {pins}")
+                continue
+            check([p["kind"] for p in pins] == ["writeback"] and pins[0]["file"] == wrote[c] and pins[0]["dirty"], f"{release} {what}: {c}: {pins}")
+            held += 1
+    check(answers["classic"]["cost"]["verdict"] == "references", answers["classic"]["cost"])
+    plan = answers["purge"]["plan"]
+    check(held and plan["writeback"] == plan["freeable"] > 0 and not plan["files"], f"{release}: {held}, {plan}")
+    check(answers["purge"]["freed"] == plan["writeback"], f"{release}: {answers['purge']}")
+    left = {z["path"] for z in answers["after"]["zombies"]}
+    check(left == set(stay), f"{release}: after the purge: {left}")
+    judge_own(answers, release)
+    return f"{release}: declared gap: pages are reparented; of {plan['zombies']} zombies {len(stay)} are named with who holds them, " \
+        f"{plan['writeback']} with the file whose writeback holds them, and the purge let these go; "
+
+
+def judge_own(answers, release):
+    check(answers["own"] == {"left": "", "journal": False}, f"{release}: left behind: {answers['own']}")
+
+
 def judge(answers, made):
     release = answers["kernel"]["release"]
     version = tuple(int(x) for x in re.findall(r"\d+", release)[:2])
     if version >= (7, 1):
-        # pages go to the parent there: what remains is held by references
-        left = {z["path"] for z in answers["classic"]["zombies"]}
-        check({c for k, c, f in made if k in BARE} <= left, left)
-        got = {z["path"]: z for z in answers["classic"]["zombies"]}
-        for kind, c, _ in made:
-            if kind in BARE:
-                check(any(p["kind"] == kind and p["pid"] > 0 for p in got[c]["pins"]), f"{release}: {c}: {got[c]['pins']}")
-        check(answers["classic"]["kernel_count"]["difference"] == 0, answers["classic"]["kernel_count"])
-        settled = {z["path"] for z in answers["settled"]["zombies"]}
-        check(settled == {c for k, c, f in made if k in BARE}, f"{release}: {settled}")
-        check(answers["classic"]["cost"]["verdict"] == "references", answers["classic"]["cost"])
-        return f"{release}: declared gap: pages are reparented, {len(left)} zombies held by references are named, {len(left - settled)} of them by writeback"
+        return judge_references(answers, made, release) + judge_more(answers, release, version)
     for what in ("classic", "multigen", "chunk"):
         if what in answers:
             compare(answers[what], made, f"{release} {what}")
@@ -167,13 +179,17 @@ def judge(answers, made):
     # before 5.15 the kernel does not hand a removed cgroup's inodes to its parent's writeback: what wrote to a file stays until the
     # inode itself leaves the cache
     gap = version < (5, 15)
+    stuck = {x["kind"]: x for x in answers["purge"]["not_freeable"]}
+    check(not gap or stuck["writeback"]["zombies"] >= len(freed & left), f"{release}: {stuck}, {left}")
+    check(gap or answers["purge"]["plan"]["writeback"] > 0, f"{release}: {answers['purge']}")
+    judge_own(answers, release)
     check(stay <= left and (gap or len(freed & left) <= 1), f"{release}: after the purge: {left}")
     if "lockdown" in answers:
         locked = answers["lockdown"]
         check(locked["method"] == "cgroup-stat" and any("lockdown" in u["why"] for u in locked["unknown"]), f"{release}: {locked}")
     reclaimed = judge_reclaim(answers, release) if "rec_before" in answers else "no memory.reclaim there"
     lists = "classic and multi-gen lists" if "multigen" in answers else "classic lists"
-    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged{' (declared gap: writeback holds the inodes)' if gap else ''}; {reclaimed}{'; counts only under lockdown' if 'lockdown' in answers else ''}"
+    return f"{release}: {len(made)} zombies named and held as they should ({lists}), {len(freed) - len(freed & left)} purged{' (declared gap: writeback holds the inodes)' if gap else ''}; {reclaimed}{'; counts only under lockdown' if 'lockdown' in answers else ''}; {judge_more(answers, release, version)}"
 
 
 def judge_reclaim(answers, release):
@@ -194,5 +210,5 @@ for name in kernels:
     deb = package(name)
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
         kernel, initrd = initramfs(tmp + "/tree", deb, (zscope, maker), ("loop", "ext4", "ext2", "crc32c_generic"),
-                                   INIT.replace("SIZE", str(SIZE)).replace("BARE", str(sum(KINDS[k] for k in BARE))), [("/plan", plan_file(made))])
+                                   INIT.replace("SIZE", str(SIZE)).replace("MORE", MORE.replace("FILE_STAT", "file")), [("/plan", plan_file(made))])
         print(judge(boot(kernel, initrd), made), flush=True)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The census on cgroup v1, where the original incident happened, on kernels that can still mount its memory controller: names, owners and
 what holds each zombie, then a purge by files that leaves a neighbour's cache alone, then one by memory.force_empty of the parent. Where a parent's force_empty does
-not reach its children (5.10 without use_hierarchy), the purge must say so.
+not reach its children (5.10 without use_hierarchy), the purge must say so. Then zombies held by swap and a purge of the whole host.
 
 usage: zombies_v1.py ZSCOPE ZOMBIE_MAKER [KERNEL...]"""
-import os, sys, tempfile
+import os, re, sys, tempfile
 
 from kernels import package
 from rig import boot, check, initramfs, need_tools
+from zombies_more import MORE, judge_more
 
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
 kernels = sys.argv[3:] or ["6.1"]
@@ -68,6 +69,7 @@ say again "$(zscope zombies --json --list --below /vm/docker)"
 say forced "$(zscope purge --json --method reclaim --below /vm/docker --apply)"
 sleep 1
 say empty "$(zscope zombies --json --list --below /vm/docker)"
+MORE
 echo "@@end@@ {}"
 poweroff -f
 """
@@ -103,8 +105,9 @@ def judge(a):
     check(a["flat"]["hierarchy"] == 1 or "use_hierarchy is 0" in a["flat"]["said"], a["flat"])
     check(a["again"]["dying"] == 6, a["again"])
     check(a["forced"]["applied"] and a["empty"]["dying"] == 0, f"{a['forced']}, {a['empty']}")
+    more = judge_more(a, release, tuple(int(x) for x in re.findall(r"\d+", release)[:2]))
     return f"{release}, cgroup v1: {len(MADE)} zombies named and held as they should, {len(MADE) - len(left)} purged, the live cache stayed; " \
-        "force_empty let 6 of 6 go"
+        f"force_empty let 6 of 6 go; {more}"
 
 
 need_tools()
@@ -112,5 +115,5 @@ plan = b"".join(b"%s\0%s\0%s\0" % (k.encode(), ("/sys/fs/cgroup/memory/vm" + c).
 for name in kernels:
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
         kernel, initrd = initramfs(tmp + "/tree", package(name), (zscope, maker), ("loop", "ext4", "ext2", "crc32c_generic"),
-                                   INIT.replace("SIZE", str(SIZE)), [("/plan", plan)])
+                                   INIT.replace("SIZE", str(SIZE)).replace("MORE", MORE.replace("FILE_STAT", "cache")), [("/plan", plan)])
         print(judge(boot(kernel, initrd)), flush=True)
