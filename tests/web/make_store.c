@@ -10,15 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "census_summary.h"
+#include "churn_summary.h"
 #include "profile_codec.h"
 #include "profile_footer.h"
 #include "rec_cgroups.h"
 #include "rec_cpu.h"
 #include "rec_event.h"
 #include "rec_irq.h"
+#include "rec_meminfo.h"
 #include "rec_netdev.h"
 #include "rec_netqueue.h"
 #include "rec_pressure.h"
@@ -28,12 +31,14 @@
 #include "rec_task.h"
 #include "rec_units.h"
 #include "rec_vmstat.h"
+#include "reclaim_summary.h"
 #include "store_writer.h"
 #include "text.h"
 #include "tick_codec.h"
 #include "timefmt.h"
 
 enum { HOT_BEFORE_END_S = 60, HOT_S = 6 };
+#define HOST_BYTES UINT64_C(384000000000)
 
 #define HOSTILE "\"><img src=x onerror=window.hacked=1>\x1b[31m\xff"
 
@@ -101,6 +106,11 @@ static void put_events(struct maker *m, uint64_t s)
 	struct rec_event_field unit[] = { { "unit", "ecs" HOSTILE ".service" },
 					  { "result", "exit-code" } };
 
+	/* the kernel's log is older than the recording */
+	if (s == 0)
+		put_event(m, -UINT64_C(1000), 0, EVENT_KMSG, EVENT_CRIT, "net-driver-reset",
+			  "ena 0000:00:05.0 eth0: TX q 5 is paused for too long", reset,
+			  ARRAY_LEN(reset));
 	if (s == m->hot_from + HOT_S)
 		put_event(m, s, 250 * NS_PER_MS, EVENT_KMSG, EVENT_CRIT, "net-driver-reset",
 			  "ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold "
@@ -167,6 +177,8 @@ static void fill_rest(struct maker *m, uint64_t s)
 				   .cpu_ns = s * 2000000,
 				   .rss_bytes = 12 << 20,
 				   .store_bytes = 1 << 20 };
+	struct rec_meminfo *memory = tick_add_row(&m->tick, REC_MEMINFO);
+	*memory = (struct rec_meminfo){ .have = REC_MEMINFO_TOTAL, .total = HOST_BYTES };
 	struct rec_quota *quota = tick_add_row(&m->tick, REC_QUOTA);
 	*quota = (struct rec_quota){ .have = 0x3f,
 				     .cgroup = "/jobs.slice/job" HOSTILE ".scope",
@@ -218,12 +230,13 @@ static void fill_queue(struct maker *m, uint64_t s)
 static void put_census(struct maker *m, uint64_t s)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary c = {
-		.have = CENSUS_COUNT_KNOWN | CENSUS_BYTES | CENSUS_GROUPS,
+		.have = CENSUS_COUNT_KNOWN | CENSUS_BYTES | CENSUS_GROUPS | CENSUS_KERNEL_COUNT,
 		.time_ns = (m->first_s + s) * NS_PER_S,
 		.method = CENSUS_BY_BPF,
 		.tracked = 60000 + s / 4,
 		.live = 240,
 		.dying = 59760 + s / 4,
+		.kernel_count = 60000 + s / 4,
 	};
 	static const char *const paths[] = { "/system.slice/ecs" HOSTILE ".service/%u",
 					     "/docker/%064x", "/user.slice/%u" };
@@ -250,6 +263,83 @@ static void put_census(struct maker *m, uint64_t s)
 	if (store_writer_append(m->w, FRAME_CENSUS, 1, c.time_ns, m->bytes.data, m->bytes.len,
 				&err) < 0)
 		die("census", &err);
+}
+
+/* Who makes them: as the recorder's churn, a stretch of a minute. */
+static void put_churn(struct maker *m, uint64_t s)
+{
+	AUTO_CHURN_SUMMARY struct churn_summary c = { .to_ns = (m->first_s + s) * NS_PER_S,
+						      .creators_known = true };
+	struct err err = { 0 };
+
+	c.from_ns = c.to_ns - 60 * NS_PER_S;
+	for (unsigned i = 0; i < 24; i++) {
+		struct churn_event e = {
+			.what = i % 2 ? CHURN_REMOVED : CHURN_MADE,
+			.mono_ns = i + 1,
+			.id = i / 2 + 1,
+			.path = "/docker/"
+				"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+			.comm = "runc" HOSTILE,
+			.own_cgroup = "/system.slice/docker.service",
+			.pid = 812
+		};
+		churn_summary_add(&c, &e);
+	}
+	churn_summary_sort(&c);
+	buf_clear(&m->bytes);
+	churn_summary_encode(&m->bytes, &c, 64);
+	if (store_writer_append(m->w, FRAME_CHURN, 1, c.to_ns, m->bytes.data, m->bytes.len, &err) <
+	    0)
+		die("churn", &err);
+}
+
+/* What reclaim took in that minute: a job at its limit among zombies, and kswapd. */
+static void put_reclaim(struct maker *m, uint64_t s)
+{
+	AUTO_RECLAIM_SUMMARY struct reclaim_summary r = { .to_ns = (m->first_s + s) * NS_PER_S };
+	struct reclaim_row job = { .kind = RECLAIM_KIND_LIMIT,
+				   .cgroup = 4242,
+				   .path = "/jobs.slice/job" HOSTILE ".scope",
+				   .passes = 100,
+				   .total_ns = 2500 * NS_PER_MS,
+				   .max_ns = 90 * NS_PER_MS,
+				   .bytes = 400 << 20,
+				   .zombies = 31000,
+				   .zombies_known = true };
+	struct reclaim_row host = { .kind = RECLAIM_KIND_KSWAPD,
+				    .passes = 3,
+				    .total_ns = 12 * NS_PER_MS,
+				    .max_ns = 6 * NS_PER_MS };
+	struct reclaim_payer_row loader = { .pid = 5150,
+					    .comm = "\"><img id=pay",
+					    .cgroup = "/jobs.slice/job" HOSTILE ".scope",
+					    .passes = 100,
+					    .total_ns = 2500 * NS_PER_MS,
+					    .max_ns = 90 * NS_PER_MS };
+	struct reclaim_payer_row kswapd = {
+		.row = 1, .pid = 70, .comm = "kswapd0", .passes = 3, .total_ns = 12 * NS_PER_MS
+	};
+	struct err err = { 0 };
+
+	for (unsigned b = 0; b < RECLAIM_HIST; b++) {
+		uint64_t least = reclaim_hist_ns(b);
+		job.hist[b] += least <= 20 * NS_PER_MS && reclaim_hist_ns(b + 1) > 20 * NS_PER_MS
+				       ? 100
+				       : 0;
+		host.hist[b] +=
+			least <= 4 * NS_PER_MS && reclaim_hist_ns(b + 1) > 4 * NS_PER_MS ? 3 : 0;
+	}
+	r.from_ns = r.to_ns - 60 * NS_PER_S;
+	(void)vec_push(&r.rows, job);
+	(void)vec_push(&r.rows, host);
+	(void)vec_push(&r.payers, loader);
+	(void)vec_push(&r.payers, kswapd);
+	buf_clear(&m->bytes);
+	reclaim_summary_encode(&m->bytes, &r);
+	if (store_writer_append(m->w, FRAME_RECLAIM, 1, r.to_ns, m->bytes.data, m->bytes.len,
+				&err) < 0)
+		die("reclaim", &err);
 }
 
 static void put_units(struct maker *m, uint64_t s)
@@ -427,8 +517,15 @@ static int begin_segment(void *arg, struct store_writer *w, struct err *err)
 	struct maker *m = arg;
 	AUTO_BUF struct buf key = { 0 };
 
-	profile_encoder_reset(&m->encoder);
+	char meta[400], name[256] = "";
 
+	profile_encoder_reset(&m->encoder);
+	gethostname(name, sizeof(name) - 1);
+	snprintf(meta, sizeof(meta),
+		 "version=gen\nhost=%s\nkernel=5.4.0-1146-aws\ncores=%" PRIu64 "\n", name,
+		 m->cores);
+	if (store_writer_append(w, FRAME_META, 1, m->tick.real_ns, meta, strlen(meta), err) < 0)
+		return -1;
 	if (tick_codec_encode_key(m->codec, &m->tick, &key) < 0)
 		return -1;
 	return store_writer_append(w, FRAME_KEY, TICK_CODEC_VERSION, m->tick.real_ns, key.data,
@@ -473,10 +570,12 @@ int main(int argc, char **argv)
 		put_tick(&m, s);
 		put_events(&m, s);
 		put_profile(&m, s);
-		if (s % 60 == 1)
+		if (s % 60 == 1) {
 			put_census(&m, s);
-		if (s % 60 == 1)
+			put_churn(&m, s);
+			put_reclaim(&m, s);
 			put_units(&m, s);
+		}
 		store_writer_flush(m.w);
 	}
 	store_writer_close(m.w);

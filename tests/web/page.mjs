@@ -108,11 +108,78 @@ try {
     const text = await page.locator(".panel").innerText();
     check("zombies: by owner, with growth and forecast", /44,\d\d\d/.test(text) && /900 \/ h/.test(text) && /Forecast from \d+ censuses/.test(text), text.slice(0, 600));
     check("zombies: the largest by name", /\/docker\/0{60}/.test(text));
+    const part = async (name) => (await page.getByRole("region", { name }).innerText()).replace(/\s+/g, " ");
+    const hurt = await part("when it will hurt");
+    const f = (await (await fetch(server.url + "api/v1/zombies")).json()).forecast;
+    const day = await page.evaluate((ns) => { const d = new Date(ns / 1e6), p = (n) => String(n).padStart(2, "0"); return `${d.getFullYear()}-${p(d.getMonth() + 1)}-${p(d.getDate())} ${p(d.getHours())}:${p(d.getMinutes())}`; }, f.ram_reaches_ns);
+    check("zombies: the onset by number", /CPU: so many zombies stalled hosts 59,970 \+900 an hour 70,000 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d in 11 h 0\d min/.test(hurt), hurt);
+    check("zombies: and by RAM, later", hurt.includes("RAM: a tenth of the host's 16.1 GB +5.8 GB a day 38.4 GB " + day) && / in 3 d 20 h/.test(hurt) && f.ram_reaches_ns > f.reaches_ns, hurt);
+    const took = await part("what reclaim took");
+    check("zombies: where reclaim ran and how long", /1,500 38 s 21 ms 21 ms 90 ms 6.3 GB 31,000 \/jobs\.slice\/job"><img src=x onerror=window\.hacked=1>.*\.scope is at its limit/.test(took), took);
+    check("zombies: what kswapd frees is unknown, not zero", /45 180 ms 4.2 ms 4.2 ms 6.0 ms unknown unknown the host is short of memory \(kswapd, its CPU time\)/.test(took), took);
+    const paid = await part("who waited for reclaim");
+    check("zombies: who paid, and nobody for kswapd", /38 s 1,500 90 ms "><img id=pay pid 5150 job"><img/.test(paid) && !/kswapd/.test(paid), paid);
+    check("zombies: who makes them", /180 180 0 5 s runc"><img src=x onerror=window\.hacked=1>.* pid 812, docker\.service docker containers under \/docker/.test(await part("who makes them")), await part("who makes them"));
+    check("zombies: no script ran from names", !(await hacked(page)));
+    await page.screenshot({ path: join(shots, "zombies-whole.png"), fullPage: true });
+    // a window has its own reclaim; one that no measurement ended in says so
+    const end = (await (await fetch(server.url + "api/v1/status")).json()).to_ns / 1e9;
+    await page.evaluate((t) => { location.hash = `#/zombies?from=${t - 300}&to=${t - 180}`; }, end);
+    await page.getByText(/^What reclaim took in 2 min/).waitFor();
+    check("zombies: reclaim of the window", /^passes.*where 200 5 s /.test(await part("what reclaim took")), await part("what reclaim took"));
+    await page.evaluate((t) => { location.hash = `#/zombies?from=${t - 50}&to=${t - 10}`; }, end);
+    await page.getByText(/^Not measured in this window/).waitFor();
+    check("zombies: the forecast stays", (await part("when it will hurt")).includes("70,000"));
+    await page.evaluate(() => { location.hash = "#/zombies"; });
+    await page.getByRole("region", { name: "what reclaim took" }).waitFor();
     await page.locator(".plot canvas").waitFor();
     await axe(page, "zombies");
     await page.getByRole("button", { name: "Look at the host now" }).click();
     await page.locator('.notice, button:has-text("As recorded")').first().waitFor();
     check("zombies: the host is asked, or it is said why not", page.trouble.length === 0, page.trouble.join("; "));
+    await page.context().close();
+  }
+  // what a host without reclaim, without RAM and without growth says
+  {
+    const page = await open(null);
+    await page.route(/\/api\/v1\/zombies/, async (route) => {
+      const real = await (await route.fetch()).json();
+      const { ram_limit_bytes, ram_reaches, ram_reaches_ns, reaches, reaches_ns, ...forecast } = real.forecast;
+      await route.fulfill({ json: { ...real, rate_per_hour: -12, forecast, cost: { ...real.cost, reclaim: { ...real.cost.reclaim, passes: 0, groups: [] } } } });
+    });
+    await page.goto(server.url + "#/zombies");
+    await page.getByText(/^No reclaim happened in 15 min/).waitFor();
+    const hurt = (await page.getByRole("region", { name: "when it will hurt" }).innerText()).replace(/\s+/g, " ");
+    check("zombies: falling, and RAM not known", /70,000 not at this rate/.test(hurt) && /unknown unknown$/.test(hurt), hurt);
+    await page.context().close();
+  }
+  // everything that was found is shown, not only what leads to the verdict; what could not be told is no alarm
+  {
+    const page = await open(null);
+    let unknown = false;
+    await page.route(/\/api\/v1\/why/, async (route) => {
+      const real = await (await route.fetch()).json();
+      const also = { title: "also", confidence: 0.5, apart: "", chain: [{ finding: "memcg-zombies", title: "21881 zombie memory cgroups", evidence: [] }] };
+      await route.fulfill({ json: unknown ? { ...real, verdict: { id: "unknown", title: "could not tell", confidence: 0 }, chain: [], findings: [], plan: [] } : { ...real, others: [also] } });
+    });
+    await page.goto(server.url);
+    await page.getByText("1 more thing was found").waitFor();
+    const others = page.locator(".others");
+    check("overview: what else was found", /also, 0\.50\s+21881 zombie memory cgroups/.test(await others.innerText()), await others.innerText());
+    await axe(page, "overview with more findings");
+    await others.getByRole("button", { name: "Look at the zombies" }).click();
+    await page.getByRole("region", { name: "zombies by owner" }).waitFor();
+    unknown = true;
+    await page.goto("about:blank");
+    await page.goto(server.url);
+    await page.locator(".verdict .badge").waitFor();
+    check("overview: no verdict is not an alarm", (await page.locator(".verdict .badge.crit").count()) === 0 && (await page.locator(".verdict .badge").innerText()) === "could not tell");
+    check("overview: speaks only of resets that were recorded", /There was a network reset at/.test(await page.locator(".verdict").innerText()), await page.locator(".verdict").innerText());
+    // a reset that only the kernel's log knows of: shown, and said to be without more
+    await page.goto(server.url + "#/resets");
+    await page.locator(".reset.early").waitFor();
+    check("resets: one from before the recording", /before the recording began/.test(await page.locator(".reset.early").innerText()) && (await page.locator(".reset.early button").count()) === 0);
+    check("resets: it comes last", (await page.locator(".reset").last().getAttribute("class")).includes("early"));
     await page.context().close();
   }
   // filters: core, process and unit, in the flame graph and in the heat map
@@ -185,6 +252,9 @@ try {
       if (name !== "4k") await axe(page, `${name} ${view}`);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       check(`${name} ${view}: nothing hangs over the edge`, over <= 0, String(over));
+      if (view === "flame") check(`${name} flame: the legend is whole`, await page.locator(".box.kernel").isVisible());
+      if (/diff/.test(view)) check(`${name} diff: the command that draws it`, /zscope diff --from @\d+ --to @\d+ --base-from @\d+/.test(await page.locator(".small-print").innerText()));
+      if (name === "narrow") check(`narrow ${view}: the head is one line`, (await page.locator(".top").evaluate((e) => e.clientHeight)) < 60);
       await page.screenshot({ path: join(shots, `${view.replace(/[?&=\d]+/g, "-")}-${name}.png`) });
     }
     check(`${name}: no trouble`, page.trouble.length === 0, page.trouble.join("; "));
@@ -281,6 +351,8 @@ try {
     check("report: verdict, chain and plan", /crash-loops/.test(await page.locator(".verdict h2").innerText()) && (await page.locator(".chain li").count()) > 2 && (await page.locator(".plan li").count()) > 0);
     check("report: it says that nobody validated", (await page.getByText("Not validated").count()) === 1);
     check("report: the reset has its proof", (await page.locator(".reset .proof").count()) > 0 && /starved core/.test(await page.locator(".reset .proof").first().innerText()));
+    const body = (await page.locator("body").innerText()).replace(/\s+/g, " ");
+    check("report: both onsets, reclaim and who paid", /RAM: a tenth of the host's 16.1 GB/.test(body) && /is at its limit/.test(body) && /pid 5150/.test(body) && /pid 812, docker\.service/.test(body), body.slice(-3000));
     check("report: nothing was asked of a network", requests.every((u) => u.startsWith("file:") || u.startsWith("data:")), requests.join(" "));
     check("report: no script ran from names, no trouble", !(await hacked(page)) && trouble.length === 0, trouble.join("; "));
     await axe(page, "report");

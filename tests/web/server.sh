@@ -97,6 +97,8 @@ done <<'EOF'
 200 api/v1/why
 200 api/v1/zombies
 200 api/v1/zombies?to=-100s
+200 api/v1/zombies?from=-200s&to=-100s
+400 api/v1/zombies?from=-100s&to=-200s
 400 api/v1/zombies?to=soon
 404 api/v1/zombies/now
 200 api/v1/heat?cols=60
@@ -116,6 +118,18 @@ check "heat: wide columns hold the same samples" "$(sum heat)" "$(sum 'heat?cols
 check "heat: without a filter and with one that takes all" "$(sum heat)" "$(sum 'heat?unit=*')"
 check "flame: as many samples as the heat map" "$(sum heat)" "$(curl -s "${url}api/v1/flame" | jq .samples)"
 check "zombies: named, with owner and forecast" "64 true 3" "$(curl -s "${url}api/v1/zombies" | jq -r '"\(.zombies | length) \(.forecast.reaches_ns > 0) \(.groups | length)"')"
+# both onsets, what reclaim took and who paid, who makes them: as `zscope zombies --json`
+check "zombies: two onsets" "70000 true 38400000000 true" "$(curl -s "${url}api/v1/zombies" | jq -r '.forecast | "\(.threshold) \(.reaches_ns > .to_ns) \(.ram_limit_bytes) \(.ram_reaches_ns > .to_ns and .ram_bytes_now > 0 and .ram_bytes_per_day > 0)"')"
+check "zombies: what reclaim took" "500 limit wall 12500000000 31000 5150 kswapd cpu null" "$(curl -s "${url}api/v1/zombies" | jq -r '.cost.reclaim.groups | "\(.[0].passes) \(.[0].kind) \(.[0].times) \(.[0].total_ns) \(.[0].zombies_below) \(.[0].payers[0].pid) \(.[1].kind) \(.[1].times) \(.[1].freed_bytes)"')"
+check "zombies: who makes them" "60 812 5" "$(curl -s "${url}api/v1/zombies" | jq -r '"\(.churn.groups[0].made) \(.churn.groups[0].creator.pid) \([.groups[].created_every_s // empty] | first)"')"
+check "zombies: the same as the command says" "" "$(diff <(curl -s "${url}api/v1/zombies" | jq -S '{forecast, churn, cost, groups, rate_per_hour}') <("$work/zscope" zombies --store "$work/store" --from -1h --json | jq -S '{forecast, churn, cost, groups, rate_per_hour}'))"
+to=$(curl -s "${url}api/v1/status" | jq .to_ns) from=$((to / 1000000000 - 300))
+# the page's verdict looks as far back as the command's
+told() { jq -S '[.unknown[] | select(.what == "history" or (.why | test("history")))]'; }
+check "why: unknown as the command says" "" "$(diff <(curl -s "${url}api/v1/why?from=@$((from + 200))&to=@$((from + 260))" | told) <("$work/zscope" why --store "$work/store" --from "@$((from + 200))" --to "@$((from + 260))" --json | told))"
+check "zombies: reclaim of a window" "100 stat-reads" "$(curl -s "${url}api/v1/zombies?from=@$((from + 61))&to=@$((from + 100))" | jq -r '"\(.cost.reclaim.groups[0].passes) \(.cost.verdict)"')"
+check "zombies: no measurement ended in the window" "null what reclaim takes" "$(curl -s "${url}api/v1/zombies?from=@$((from + 200))&to=@$((from + 230))" | jq -r '"\(.cost.reclaim) \([.unknown[].what | select(test("reclaim"))][0])"')"
+check "zombies: before the first census, the counts of that second" "59760 null owners" "$(curl -s "${url}api/v1/zombies?to=@$((from + 1))" | jq -r '"\(.dying) \(.groups) \(.unknown[0].what)"')"
 long=$(head -c 5000 /dev/zero | tr '\0' a)
 check "a very long address" 414 "$(status "${url}api/v1/status?a=$long")"
 many=$(printf 'a=b&%.0s' $(seq 60))
@@ -188,6 +202,17 @@ check "a vanished store: status" 200 "$(status "${url}api/v1/status")"
 mv "$work/away" "$work/store"
 for _ in $(seq 40); do [ "$(status "${url}api/v1/overview")" = 200 ] && break; sleep 0.1; done
 check "it comes back" 200 "$(status "${url}api/v1/overview")"
+
+# the kernel's log is older than the recording: what was not recorded is not what the verdict is about
+"$build/tests/web/make-store" "$work/early" 4 120 "$(date +%s)" 1 || exit 2
+"$build/zscope" serve --store "$work/early" --listen 127.0.0.1:0 >"$work/url3" 2>&1 &
+early=$!
+pids+=("$early")
+for _ in $(seq 100); do [ -s "$work/url3" ] && break; sleep 0.05; done
+check "why: around an event of the recording, not before it" "true unit-crash-loop" "$(curl -s "$(cat "$work/url3")api/v1/why" | jq -r '"\(.to_ns > .from_ns) \(.verdict.id)"')"
+check "events: also what was before the recording" net-driver-reset "$(curl -s "$(cat "$work/url3")api/v1/events" | jq -r '.events[0].id')"
+kill -TERM $early
+wait $early
 
 kill -TERM $server
 wait $server

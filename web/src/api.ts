@@ -67,7 +67,8 @@ export function useApi<T>(url: string | null, version = 0): Loaded<T> {
     );
     return () => abort.abort();
   }, [url, version]);
-  return loaded;
+  // asked, but the effect has not run yet: nothing may look as if it were answered
+  return loaded.url === url ? loaded : { data: loaded.data, loading: url !== null, url };
 }
 
 // Server-sent events: calls back with the new end of the recording, at most once a second. Reconnects by itself.

@@ -88,7 +88,7 @@ export function App(): JSX.Element {
       }
     };
     const step = (by: number) => {
-      const resets = events.filter((e) => e.severity === "crit");
+      const resets = events.filter((e) => e.severity === "crit" && e.time_ns >= (from_ns ?? 0));
       if (!resets.length) return;
       const i = resets.findIndex((e) => e.event === state.ev);
       const next = resets[i < 0 ? (by > 0 ? 0 : resets.length - 1) : Math.max(0, Math.min(resets.length - 1, i + by))];
@@ -96,7 +96,7 @@ export function App(): JSX.Element {
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
-  }, [events, state.ev]);
+  }, [events, state.ev, from_ns]);
 
   const body = (): JSX.Element => {
     if (status.error) return <Failure error={status.error} />;
@@ -109,7 +109,7 @@ export function App(): JSX.Element {
       case "flame": return <FlameView cpus={status.data?.cpus} state={state} window={window_} whole={whole} />;
       case "zombies": return <ZombiesView state={state} window={window_} overview={overview} version={following ? version : 0} />;
       case "units": return <UnitsView version={following ? version : 0} />;
-      case "resets": return <ResetsView state={state} window={window_} events={events} />;
+      case "resets": return <ResetsView state={state} window={window_} whole={whole} events={events} />;
     }
   };
 

@@ -5,7 +5,7 @@ import { at, inside, path, useApi } from "./api";
 import type { Window } from "./axis";
 import { hit, layout, search, showName, stackOf, top, visit, type Graph } from "./flamegraph";
 import { Filters, heatWindow } from "./heat";
-import { diverge, frame, isDark, pack, parse } from "./ramp";
+import { diverge, frame, inkOn, isDark, pack, parse } from "./ramp";
 import { go, type State } from "./state";
 import { clock, count, percent, span } from "./time";
 import type { Flame } from "./types";
@@ -45,25 +45,25 @@ export function FlameCanvas(props: { graph: Graph; query: string }): JSX.Element
     const ctx = canvas.getContext("2d")!;
     const image = ctx.createImageData(pw, ph), pixels = new Uint32Array(image.data.buffer);
     const faded = pack(parse(color("faded")));
-    const labels: [number, number, number, number][] = [];
+    const labels: [number, number, number, number, number][] = [];
     visit(g, zoom, w, (i, x0, x1) => {
       const id = g.name[i];
       const fill = (found && !found.names[id]) || i === 0 || g.depth[i] < g.depth[zoom] ? faded : g.base ? pack(diverge(shift(i), dark)) : colors[id];
       const a = Math.round(x0 * ratio), gap = x1 - x0 > 3 ? 1 : 0, b = Math.min(pw, Math.max(a + 1, Math.round(x1 * ratio) - gap));
       const top = Math.round(g.depth[i] * ROW * ratio), bottom = Math.min(ph, Math.round((g.depth[i] + 1) * ROW * ratio) - 1);
       for (let y = top; y < bottom; y++) pixels.fill(fill, y * pw + a, y * pw + b);
-      if (x1 - x0 > 30) labels.push([i, x0, x1, g.depth[i] * ROW]);
+      if (x1 - x0 > 30) labels.push([i, x0, x1, g.depth[i] * ROW, fill]);
     });
     ctx.putImageData(image, 0, 0);
     ctx.scale(ratio, ratio);
     ctx.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
     ctx.textBaseline = "middle";
-    ctx.fillStyle = color("ink");
     const charWidth = ctx.measureText("x").width;
-    for (const [i, x0, x1, y] of labels) {
+    for (const [i, x0, x1, y, fill] of labels) {
       const room = Math.floor((x1 - x0 - 8) / charWidth);
       if (room < 3) continue;
       const name = showName(g.names[g.name[i]]);
+      ctx.fillStyle = inkOn(fill);
       ctx.fillText(name.length > room ? name.slice(0, room - 1) + "…" : name, x0 + 4, y + ROW / 2);
     }
     return canvas;
@@ -225,7 +225,7 @@ export function FlameView(props: { state: State; window: Window; whole: Window; 
             : <Empty title="No samples here">{state.cpu !== undefined ? `Core ${state.cpu} was idle, or was not sampled, in this window.` : "The recorder took no samples in this window."} <button type="button" class="link" onClick={() => go({ cpu: undefined, comm: undefined, unit: undefined })}>Look at all cores</button></Empty>}
         </Await>
       )}
-      {inside ? null : <p class="dim small-print">The same as a file: <code>zscope flame --from @{Math.floor(w.from)} --to @{Math.ceil(w.to)}{state.cpu !== undefined ? ` --cpu ${state.cpu}` : ""} --svg</code></p>}
+      {inside ? null : <p class="dim small-print">The same as a file: <code>zscope {mode === "diff" ? "diff" : "flame"} --from @{Math.floor(w.from)} --to @{Math.ceil(w.to)}{mode === "diff" && base ? ` --base-from @${Math.floor(base.from)} --base-to @${Math.ceil(base.to)}` : ""}{state.cpu !== undefined ? ` --cpu ${state.cpu}` : ""} --svg</code></p>}
     </section>
   );
 }

@@ -19,7 +19,7 @@ function lead(f: Finding, events: EventRow[]): { label: string; go: () => void }
     if (reset) return { label: `Look at the reset of ${clock(reset.time_ns / 1e9)}`, go: () => go({ view: "resets", ev: reset.event }) };
   }
   if (/core|satur|stall/.test(id) && t) return { label: "Look at the core", go: () => go({ view: "cores", cpu: f.place?.cpu, s0: Math.floor(t), s1: Math.floor(t) + 1, from: Math.floor(t) - 60, to: Math.floor(t) + 60 }) };
-  if (/zombie|memcg/.test(id)) return { label: "Look at the zombies", go: () => go({ view: "zombies" }) };
+  if (/zombie|memcg|cgroup-churn/.test(id)) return { label: "Look at the zombies", go: () => go({ view: "zombies" }) };
   if (/unit|crash|loop|service|container/.test(id)) return { label: "Look at the unit", go: () => go({ view: "units" }) };
   if (/profile|kernel-path|stack|reader|walk/.test(id) && t) return { label: "Look at the flame graph", go: () => go({ view: "flame", s0: Math.floor(t) - 5, s1: Math.ceil(t) + 1 }) };
   return null;
@@ -33,43 +33,58 @@ function nearest(events: EventRow[], t: number): EventRow | undefined {
   return best;
 }
 
+// One link of a chain: what was found, where to look at it, the evidence.
+function Step(props: { f: Finding; rel: string; events: EventRow[] }): JSX.Element {
+  const { f } = props;
+  const link = lead(f, props.events);
+  return (
+    <li>
+      <div class="chain-line">
+        <span class="chain-rel">{props.rel}</span>
+        <span class="chain-text">{f.title ?? f.text ?? f.finding ?? f.id}</span>
+        {f.because?.how && <span class="dim">{f.because.how}</span>}
+        {link && !inside && <button type="button" class="link" onClick={link.go}>{link.label}</button>}
+      </div>
+      {f.evidence?.length ? (
+        <details open={!!inside}><summary>{f.evidence.length} {f.evidence.length === 1 ? "piece" : "pieces"} of evidence</summary><EvidenceList list={f.evidence} /></details>
+      ) : null}
+    </li>
+  );
+}
+
 export function Verdict(props: { why: Loaded<Why>; events: EventRow[] }): JSX.Element {
   const { why } = props;
   if (why.error && why.error.status === 404) return <NoVerdict events={props.events} text="This recording holds no verdict." />;
   if (!why.data) return why.error ? <NoVerdict events={props.events} text={why.error.message} /> : <Skeleton height={168} />;
-  const { verdict, chain = [], findings = [], plan = [] } = why.data;
+  const { verdict, chain = [], findings = [], others = [], plan = [] } = why.data;
   const steps = chain.length ? chain : findings;
   const resets = props.events.filter(isReset), last = resets[resets.length - 1];
   const validation = lastValidation(props.events);
+  const badge = verdict?.id === "unknown" ? { class: "", text: "could not tell" } : verdict && verdict.id !== "healthy" ? { class: "crit", text: "verdict" } : { class: "good", text: "healthy" };
   return (
     <section class="verdict" aria-labelledby="verdict-title">
       <div class="verdict-head">
-        <span class={"badge " + (verdict && verdict.id !== "healthy" ? "crit" : "good")}>{verdict && verdict.id !== "healthy" ? "verdict" : "healthy"}</span>
+        <span class={"badge " + badge.class}>{badge.text}</span>
         <h2 id="verdict-title">{verdict?.title ?? "Nothing wrong was found in this window"}</h2>
-        {verdict?.confidence !== undefined && <span class="confidence" title="how sure the rules are">confidence {verdict.confidence.toFixed(2)}</span>}
+        {verdict?.confidence ? <span class="confidence" title="how sure the rules are">confidence {verdict.confidence.toFixed(2)}</span> : null}
       </div>
       {steps.length > 0 && (
         <ol class="chain" aria-label="from root cause to symptom">
-          {steps.map((f, i) => {
-            const link = lead(f, props.events);
-            return (
-              <li>
-                <div class="chain-line">
-                  <span class="chain-rel">{i === 0 ? "root cause" : i === steps.length - 1 && chain.length ? "symptom" : "hence"}</span>
-                  <span class="chain-text">{f.title ?? f.text ?? f.finding ?? f.id}</span>
-                  {f.because?.how && <span class="dim">{f.because.how}</span>}
-                  {link && !inside && <button type="button" class="link" onClick={link.go}>{link.label}</button>}
-                </div>
-                {f.evidence?.length ? (
-                  <details open={!!inside}><summary>{f.evidence.length} {f.evidence.length === 1 ? "piece" : "pieces"} of evidence</summary><EvidenceList list={f.evidence} /></details>
-                ) : null}
-              </li>
-            );
-          })}
+          {steps.map((f, i) => <Step f={f} rel={i === 0 ? "root cause" : i === steps.length - 1 && chain.length ? "symptom" : "hence"} events={props.events} />)}
         </ol>
       )}
-      {!inside && resets.length > 0 && !steps.some((f) => /reset/.test(f.finding ?? f.id ?? "")) && (
-        <p class="also">{resets.length === 1 ? "There was a network reset" : `There were ${resets.length} network resets, the last one`} at {clock(last.time_ns / 1e9)}. <button type="button" class="link" onClick={() => go({ view: "resets", ev: last.event })}>Look at the reset of {clock(last.time_ns / 1e9)}</button></p>
+      {others.length > 0 && (
+        <details class="others" open>
+          <summary>{others.length === 1 ? "1 more thing was found" : `${others.length} more things were found`}</summary>
+          {others.map((o) => (
+            <ol class="chain" aria-label={o.title}>
+              {(o.chain ?? []).map((f, i) => <Step f={f} rel={i === 0 ? (o.confidence !== undefined ? `also, ${o.confidence.toFixed(2)}` : "also") : "hence"} events={props.events} />)}
+            </ol>
+          ))}
+        </details>
+      )}
+      {!inside && resets.length > 0 && ![...steps, ...others.flatMap((o) => o.chain ?? [])].some((f) => /reset/.test(f.finding ?? f.id ?? "")) && (
+        <p class="also">{resets.length === 1 ? "There was a network reset" : `There were ${resets.length} network resets, the last one`} at {clock(last.time_ns / 1e9)}{last.injected ? ", injected by the lab" : ""}. <button type="button" class="link" onClick={() => go({ view: "resets", ev: last.event })}>Look at the reset of {clock(last.time_ns / 1e9)}</button></p>
       )}
       {plan.length > 0 && (
         <details class="plan" open>
@@ -218,6 +233,8 @@ export function Chart(props: { spec: ChartSpec; data: OverviewData; window: Wind
     const colors = [color("series1"), color("series2"), color("series3")];
     const start = data.from_ns / 1e9, step = data.step_ns / 1e9;
     const n = data.series[known[0].key].length;
+    // a mark at the very edge would be cut off
+    const marks = () => ticks(w.from, w.to, Math.max(2, Math.floor(place.clientWidth / 64))).filter((t) => (t.at - w.from) / (w.to - w.from) < 1 - 26 / place.clientWidth);
     const times = Array.from({ length: n }, (_, i) => start + i * step);
     const plot = new uPlot(
       {
@@ -227,8 +244,8 @@ export function Chart(props: { spec: ChartSpec; data: OverviewData; window: Wind
         scales: { x: { time: true, range: () => [w.from, w.to] }, y: { range: (_u, _min, max) => [0, spec.max ?? Math.max(1, (max ?? 1) * 1.08)] } },
         axes: [
           { stroke: color("dim"), grid: { show: false }, ticks: { show: false }, size: 20, font: "11px system-ui, sans-serif",
-            splits: (_u, _i, min, max) => ticks(min, max, Math.max(2, Math.floor(place.clientWidth / 100))).map((t) => t.at),
-            values: (_u, splits) => { const l = ticks(w.from, w.to, Math.max(2, Math.floor(place.clientWidth / 100))); return splits.map((s) => l.find((t) => t.at === s)?.label ?? clock(s)); } },
+            splits: () => marks().map((t) => t.at),
+            values: (_u, splits) => { const l = marks(); return splits.map((s) => l.find((t) => t.at === s)?.label ?? clock(s)); } },
           { stroke: color("dim"), grid: { stroke: color("hair"), width: 1 }, ticks: { show: false }, size: 48, font: "11px system-ui, sans-serif",
             values: (_u, v) => v.map((x) => (x >= 10000 ? `${x / 1000}k` : String(x))) },
         ],
@@ -270,7 +287,7 @@ export function Chart(props: { spec: ChartSpec; data: OverviewData; window: Wind
             const values = data.series[l.key];
             let value = index !== null ? values[index] : null;
             if (index === null) for (let k = values.length - 1; k >= 0 && value === null; k--) value = values[k];
-            return <span><i class={`swatch s${i + 1}`} />{l.label} <b class="num">{value === null ? "–" : count(Math.round(value * 10) / 10)}</b> {spec.unit}</span>;
+            return <span><i class={`swatch s${i + 1}`} />{l.label} <b class="num">{value === null ? "–" : count(spec.unit ? Math.round(value * 10) / 10 : Math.round(value))}</b> {spec.unit}</span>;
           })}
           {index !== null && <span class="dim">{clock(data.from_ns / 1e9 + (index * data.step_ns) / 1e9)}</span>}
         </span>
@@ -317,7 +334,7 @@ export function OverviewView(props: { state: State; window: Window; whole: Windo
   if (!why.data && !why.error) return <Skeleton height={420} />;
   return (
     <>
-      <Verdict why={why} events={props.events} />
+      <Verdict why={why} events={props.events.filter((e) => e.time_ns / 1e9 >= props.whole.from)} />
       <section class="panel" aria-label="timeline">
         <h2>Timeline <span class="dim">{span(w.to - w.from)}</span></h2>
         <Lanes events={shown} window={w} state={state} />

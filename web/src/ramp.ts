@@ -68,3 +68,9 @@ export function parse(text: string): Rgb {
 }
 
 export const pack = ([r, g, b]: Rgb): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+// Text on a packed pixel: dark or light, whichever contrasts more.
+export function inkOn(pixel: number): string {
+  const part = (shift: number): number => { const c = ((pixel >>> shift) & 255) / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+  return 0.2126 * part(0) + 0.7152 * part(8) + 0.0722 * part(16) > 0.199 ? "#17181b" : "#f4f4f2";
+}

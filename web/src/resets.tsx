@@ -53,17 +53,18 @@ function Proof(props: { p: QueueProof; open: boolean }): JSX.Element {
   );
 }
 
-export function ResetCard(props: { e: EventRow; proof?: QueueProof; loading?: boolean; on: boolean; linked: boolean }): JSX.Element {
+export function ResetCard(props: { e: EventRow; proof?: QueueProof; loading?: boolean; on: boolean; linked: boolean; early?: boolean }): JSX.Element {
   const { e, proof } = props;
   const p = resetParts(e, proof);
   const w = resetWindow(e, proof);
   return (
-    <article class={"reset" + (props.on ? " on" : "")} aria-current={props.on ? "true" : undefined}>
+    <article class={"reset" + (props.on ? " on" : "") + (props.early ? " early" : "")} aria-current={props.on ? "true" : undefined}>
       <header>
         <b>{stamp(e.time_ns / 1e9, 3)}</b>
         <span class={"sev " + e.severity}>{p.reason ?? e.id}</span>
         {p.driver && <span class="dim">{p.driver}</span>}
         {e.injected ? <span class="tag">injected</span> : null}
+        {props.early ? <span class="tag">before the recording began</span> : null}
         {!e.trusted && !e.injected ? <span class="tag">not the kernel's word</span> : null}
       </header>
       <ol class="path" aria-label="from queue to task">
@@ -87,22 +88,26 @@ export function ResetCard(props: { e: EventRow; proof?: QueueProof; loading?: bo
 
 export const proofsOf = (r: Resets | undefined): Map<string, Reset> => new Map((r?.resets ?? []).map((e) => [e.event, e]));
 
-export function ResetsView(props: { state: State; window: Window; events: EventRow[] }): JSX.Element {
+export function ResetsView(props: { state: State; window: Window; whole: Window; events: EventRow[] }): JSX.Element {
   const { state, window: w } = props;
-  const resets = props.events.filter(isReset).filter((e) => e.event === state.ev || (e.time_ns / 1e9 >= w.from && e.time_ns / 1e9 < w.to)).reverse();
+  const within = (e: EventRow): boolean => e.time_ns / 1e9 >= w.from && e.time_ns / 1e9 < w.to;
+  // the kernel's log reaches further back than the recording: these are known, but nothing around them is
+  const before = (e: EventRow): boolean => e.time_ns / 1e9 < props.whole.from;
+  const resets = props.events.filter(isReset).filter((e) => e.event === state.ev || within(e) || (state.from === undefined && before(e))).reverse();
   const on = resets.find((e) => e.event === state.ev);
   const rest = resets.filter((e) => e !== on);
+  const proven = rest.filter((e) => !before(e)).slice(0, SHOWN);
   // asked again only when there is a new one
-  const list = useApi<Resets>(rest.length ? path("resets", { from: at(Math.floor(rest[Math.min(rest.length, SHOWN) - 1].time_ns / 1e9)), to: at(Math.ceil(rest[0].time_ns / 1e9) + 1), limit: SHOWN }) : null);
-  const one = useApi<Resets>(on ? path("resets", { event: on.event }) : null);
+  const list = useApi<Resets>(proven.length ? path("resets", { from: at(Math.floor(proven[proven.length - 1].time_ns / 1e9)), to: at(Math.ceil(proven[0].time_ns / 1e9) + 1), limit: SHOWN }) : null);
+  const one = useApi<Resets>(on && !before(on) ? path("resets", { event: on.event }) : null);
   const proofs = proofsOf(list.data);
   const chosen = proofsOf(one.data);
   return (
     <section class="panel" aria-label="resets">
       <h2>Network resets <span class="dim">{count(resets.length)}</span></h2>
-      {resets.length === 0 && <Empty title="No reset in this window">The kernel log of this window names none. Zoom out to see the whole recording.</Empty>}
-      {on && <ResetCard key={on.event} e={on} proof={chosen.get(on.event)?.queue_proof} loading={one.loading} on linked />}
-      {rest.slice(0, 200).map((e) => <ResetCard key={e.event} e={e} proof={proofs.get(e.event)?.queue_proof} loading={list.loading} on={false} linked />)}
+      {resets.length === 0 && <Empty title="No reset in this window">The kernel log of this window names none.{state.from !== undefined ? " Zoom out to see the whole recording." : ""}</Empty>}
+      {on && <ResetCard key={on.event} e={on} proof={chosen.get(on.event)?.queue_proof} loading={one.loading} on linked={!before(on)} early={before(on)} />}
+      {rest.slice(0, 200).map((e) => <ResetCard key={e.event} e={e} proof={proofs.get(e.event)?.queue_proof} loading={list.loading} on={false} linked={!before(e)} early={before(e)} />)}
     </section>
   );
 }

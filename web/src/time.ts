@@ -19,7 +19,8 @@ export function day(t: number): string {
 export const stamp = (t: number, fraction = 0): string => `${day(t)} ${clock(t, fraction)}`;
 
 export function span(s: number): string {
-  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s > 0 && s < 0.001) return `${Math.round(s * 1e6)} µs`;
+  if (s < 1) return `${s < 0.01 ? (s * 1000).toFixed(1) : Math.round(s * 1000)} ms`;
   if (s < 60) return `${s < 10 && s % 1 ? s.toFixed(1) : Math.round(s)} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
   if (s < 86400) return `${Math.floor(s / 3600)} h ${pad((s % 3600) / 60)} min`;
@@ -28,9 +29,9 @@ export function span(s: number): string {
 
 export function bytes(n: number | undefined): string {
   if (n === undefined || n === null) return "unknown";
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"]; // decimal, as the commands print them
   let i = 0;
-  while (n >= 1024 && i < units.length - 1) { n /= 1024; i++; }
+  while (n >= 1000 && i < units.length - 1) { n /= 1000; i++; }
   return `${i && n < 100 ? n.toFixed(1) : Math.round(n)} ${units[i]}`;
 }
 

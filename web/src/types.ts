@@ -73,22 +73,42 @@ export interface Why extends Envelope {
   verdict?: { id: string; title: string; confidence?: number; culprit?: { kind: string; name: string } };
   chain?: Finding[];
   findings?: Finding[];
+  others?: { title: string; confidence?: number; apart?: string; chain?: Finding[] }[];
   plan?: PlanStep[];
   from_ns?: number; to_ns?: number;
 }
 
-export interface ZombieGroup { owner: string; kind?: string; unit?: string; container?: string; count: number; bytes?: number; share?: number }
+export interface ZombieGroup { owner: string; kind?: string; unit?: string; container?: string; count: number; bytes?: number; share?: number; created_every_s?: number }
 export interface Pin { kind: string; file?: string; device?: string; inode?: number; deleted?: boolean; bytes?: number }
+export interface PinFile extends Pin { zombies: number }
+export interface Holder { zombies: number; bytes?: number; freed_by?: string }
 export interface Zombie { id: number; path: string; owner?: string; bytes?: number; file_bytes?: number; anon_bytes?: number; shmem_bytes?: number; slab_bytes?: number; created?: string; died?: string; creator?: string; pins?: Pin[] }
+// Two onsets: so many zombies that hosts stalled, and so much RAM.
+export interface Forecast {
+  from_ns: number; to_ns: number; points: number; threshold: number; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number;
+  ram_bytes_per_day?: number; ram_bytes_now?: number; ram_limit_bytes?: number; ram_reaches_ns?: number;
+}
+export interface ChurnGroup { owner: string; made: number; removed: number; released?: number; every_s?: number; creator?: { comm: string; pid: number; cgroup?: string; unit?: string } }
+export interface Churn { from_ns: number; to_ns: number; lost: number; groups: ChurnGroup[] }
+export interface ReclaimPayer { pid: number; comm: string; cgroup?: string; unit?: string; passes: number; total_ns: number; max_ns?: number }
+export interface ReclaimGroup { kind: string; cgroup?: number; path?: string; passes: number; times: string; total_ns: number; p50_ns: number; p99_ns: number; max_ns: number; freed_bytes?: number; zombies_below?: number; payers: ReclaimPayer[] }
+export interface Reclaim { from_ns: number; to_ns: number; passes: number; lost: number; lost_payers: number; groups: ReclaimGroup[] }
+export interface Cost {
+  reclaim?: Reclaim; verdict?: string; why?: string; ram_bytes?: number;
+  measured_percpu_bytes_per_zombie?: number; measured_slab_bytes_per_zombie?: number; measured_over_zombies?: number;
+  expected_percpu_bytes_per_zombie?: number; expected_slab_bytes_per_zombie?: number;
+}
 export interface Zombies extends Envelope {
   cgroup?: { mode: string; memory?: string };
   tracked?: number; live?: number; dying?: number; ratio?: number; method?: string; bytes?: number;
   groups?: ZombieGroup[]; zombies?: Zombie[]; rate_per_hour?: number;
-  forecast?: { from_ns: number; to_ns: number; points: number; threshold: number; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number; ram_bytes_per_day?: number };
+  forecast?: Forecast;
+  churn?: Churn;
+  cost?: Cost;
   census_ns?: number;
-  files?: { kind: string; file?: string; device?: string; inode?: number; deleted?: boolean; zombies: number; bytes?: number }[];
+  files?: PinFile[];
   files_in_all?: number;
-  held_by?: Record<string, { zombies: number; bytes?: number; freed_by?: string }>;
+  held_by?: Record<string, Holder>;
 }
 
 export interface UnitRow {

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { inside, type ApiError, type Loaded } from "./api";
 import { css, heat, diverge, setPrint } from "./ramp";
-import { stamp } from "./time";
+import { count, stamp } from "./time";
 import type { Evidence, Unknown } from "./types";
 
 export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
@@ -18,7 +18,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }): J
 export function Failure(props: { error: ApiError }): JSX.Element {
   const titles: Record<number, string> = { 0: "No answer", 404: "Not in this recording", 503: "The server is busy", 410: "The recording is gone" };
   return (
-    <div class="empty failure" role="alert">
+    <div class={props.error.status === 404 ? "empty failure absent" : "empty failure"} role="alert">
       <p class="empty-title">{titles[props.error.status] ?? "This could not be read"}</p>
       <div class="empty-text">{props.error.message}</div>
     </div>
@@ -44,6 +44,32 @@ export function Unknowns(props: { list?: Unknown[] }): JSX.Element | null {
       <summary>{props.list.length === 1 ? "1 thing is unknown" : `${props.list.length} things are unknown`}</summary>
       <dl>{props.list.map((u) => <><dt>{u.what}</dt><dd>{u.why}</dd></>)}</dl>
     </details>
+  );
+}
+
+export interface Column<T> {
+  head: string;
+  title?: string;
+  num?: boolean;
+  main?: boolean; // what the row is about: first and on its own line where the screen is narrow
+  style?: string;
+  cell: (row: T) => ComponentChildren;
+}
+
+// A table that scrolls by itself, shows the first rows until asked for all, and becomes a list of cards on a narrow screen.
+export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[]; most?: number; of?: number; tall?: boolean }): JSX.Element {
+  const { columns, rows } = props;
+  const [all, setAll] = useState(false);
+  const most = props.most ?? rows.length;
+  const style = (c: Column<T>): string => [c.num && "num", c.main && "main", c.style].filter(Boolean).join(" ");
+  return (
+    <div class={props.tall ? "scroll tall" : "scroll"} tabIndex={0} role="region" aria-label={props.label}>
+      <table class="cards">
+        <thead><tr>{columns.map((c) => <th class={c.num ? "num" : undefined} title={c.title}>{c.head}</th>)}</tr></thead>
+        <tbody>{(all ? rows : rows.slice(0, most)).map((row) => <tr>{columns.map((c) => <td class={style(c)} data-head={c.head}>{c.cell(row)}</td>)}</tr>)}</tbody>
+      </table>
+      {!all && rows.length > most && <p><button type="button" onClick={() => setAll(true)}>show {props.of !== undefined && props.of > rows.length ? `${count(rows.length)} of ${count(props.of)}` : `all ${count(rows.length)}`}</button></p>}
+    </div>
   );
 }
 

@@ -5,9 +5,10 @@ import { at, path, useApi, type Loaded } from "./api";
 import type { Window } from "./axis";
 import { Chart, type ChartSpec } from "./overview";
 import type { State } from "./state";
-import { bytes, clock, count, span, stamp } from "./time";
-import type { Overview, Zombies } from "./types";
-import { Await, Empty, Unknowns } from "./ui";
+import { bytes, clock, count, span } from "./time";
+import type { Holder, Overview, PinFile, Zombie, ZombieGroup, Zombies } from "./types";
+import { Await, Empty, Table, Unknowns, type Column } from "./ui";
+import { ChurnPart, CostPart, Onsets } from "./zombies_cost";
 
 function Fact(props: { name: string; value: string; note?: string }): JSX.Element {
   return <div class="fact"><span class="fact-name">{props.name}</span><b class="fact-value">{props.value}</b>{props.note && <span class="dim">{props.note}</span>}</div>;
@@ -40,16 +41,53 @@ function Growth(props: { data: Zombies; overview?: Overview; window: Window; sta
   return (
     <>
       <Chart spec={SPEC} data={shown.data} window={{ from: props.window.from, to: Math.max(props.window.to, shown.to) }} state={props.state} />
-      {f && <p class="dim">Forecast from {count(f.points)} censuses since {stamp(f.from_ns / 1e9)}: {f.reaches_ns ? <>{count(f.threshold)} zombies, where hosts stalled, {f.reaches_ns <= f.to_ns ? "are reached" : <>at <b>{stamp(f.reaches_ns / 1e9)}</b></>}</> : "it does not grow"}{f.doubling_hours ? `, doubles in ${span(f.doubling_hours * 3600)}` : ""}{f.ram_bytes_per_day ? `, ${bytes(f.ram_bytes_per_day)} of memory a day` : ""}{f.reboot_lasts_days ? `; a reboot lasts ${span(f.reboot_lasts_days * 86400)}` : ""}.</p>}
+      {f && <Onsets data={data} forecast={f} />}
     </>
   );
 }
 
+const share = (row: ZombieGroup, dying: number | undefined): number => Math.round(100 * (row.share ?? row.count / Math.max(1, dying ?? row.count)));
+
+const HOLDERS: Column<[string, Holder]>[] = [
+  { head: "zombies", num: true, cell: ([, h]) => count(h.zombies) },
+  { head: "memory", num: true, cell: ([, h]) => bytes(h.bytes) },
+  { head: "held by", main: true, cell: ([kind]) => kind },
+  { head: "freed by", style: "text", cell: ([, h]) => h.freed_by ?? "" },
+];
+
+const FILES: Column<PinFile>[] = [
+  { head: "zombies", num: true, cell: (p) => count(p.zombies) },
+  { head: "memory", num: true, cell: (p) => bytes(p.bytes) },
+  { head: "kind", cell: (p) => p.kind },
+  { head: "file", main: true, style: "mono text", cell: pinName },
+];
+
+// Columns that no row knows are left out: a recorded census has no slab and no pins.
+function listColumns(list: Zombie[]): Column<Zombie>[] {
+  const columns: (Column<Zombie> & { has?: (z: Zombie) => boolean })[] = [
+    { head: "id", num: true, cell: (z) => z.id },
+    { head: "memory", num: true, cell: (z) => bytes(z.bytes), has: (z) => z.bytes !== undefined },
+    { head: "file", num: true, cell: (z) => bytes(z.file_bytes), has: (z) => z.file_bytes !== undefined },
+    { head: "slab", num: true, cell: (z) => bytes(z.slab_bytes), has: (z) => z.slab_bytes !== undefined },
+    { head: "owner", style: "mono", cell: (z) => z.owner ?? "" },
+    { head: "held by", cell: (z) => z.pins?.slice(0, 3).map(pinName).join(", ") ?? "", has: (z) => z.pins !== undefined },
+    { head: "path", main: true, style: "mono text", cell: (z) => z.path },
+  ];
+  return columns.filter((c) => !c.has || list.some(c.has));
+}
+
 export function ZombiesBody(props: { data: Zombies; overview?: Overview; window: Window; state: State }): JSX.Element {
   const { data } = props;
-  const [all, setAll] = useState(false);
   const files = data.files ?? [];
   const list = data.zombies ?? [];
+  const owners: Column<ZombieGroup>[] = [
+    { head: "zombies", num: true, cell: (g) => count(g.count) },
+    { head: "share", cell: (g) => <span class="meter"><i style={{ width: `${share(g, data.dying)}%` }} /></span> },
+    { head: "memory", num: true, cell: (g) => bytes(g.bytes) },
+    { head: "one every", num: true, cell: (g) => (g.created_every_s !== undefined ? span(g.created_every_s) : "–") },
+    { head: "kind", cell: (g) => g.kind ?? "" },
+    { head: "owner", main: true, style: "mono text", cell: (g) => g.owner },
+  ];
   return (
     <>
       <div class="facts">
@@ -61,45 +99,17 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
       </div>
       <Growth {...props} />
       <h3>By owner</h3>
-      {data.groups?.length ? (
-        <div class="scroll" tabIndex={0} role="region" aria-label="zombies by owner">
-          <table>
-            <thead><tr><th class="num">zombies</th><th>share</th><th class="num">memory</th><th>kind</th><th>owner</th></tr></thead>
-            <tbody>
-              {data.groups.map((row) => (
-                <tr><td class="num">{count(row.count)}</td><td><span class="meter"><i style={{ width: `${Math.round(100 * (row.share ?? row.count / Math.max(1, data.dying ?? row.count)))}%` }} /></span></td>
-                  <td class="num">{bytes(row.bytes)}</td><td>{row.kind ?? ""}</td><td class="mono text">{row.owner}</td></tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : <Empty title="No owners known">{data.dying ? "The recorder counted the zombies but could not name them: that takes BPF." : "There is none to name."}</Empty>}
-      {data.held_by && (
-        <>
-          <h3>What holds them</h3>
-          <div class="scroll" tabIndex={0} role="region" aria-label="what holds them">
-            <table><thead><tr><th class="num">zombies</th><th class="num">memory</th><th>held by</th><th>freed by</th></tr></thead>
-              <tbody>{Object.entries(data.held_by).map(([kind, h]) => <tr><td class="num">{count(h.zombies)}</td><td class="num">{bytes(h.bytes)}</td><td>{kind}</td><td class="text">{h.freed_by ?? ""}</td></tr>)}</tbody></table>
-          </div>
-        </>
-      )}
-      {files.length > 0 && (
-        <>
-          <h3>Files that hold them <span class="dim">{count(data.files_in_all)}</span></h3>
-          <div class="scroll" tabIndex={0} role="region" aria-label="files that hold them">
-            <table><thead><tr><th class="num">zombies</th><th class="num">memory</th><th>kind</th><th>file</th></tr></thead>
-              <tbody>{files.slice(0, 100).map((p) => <tr><td class="num">{count(p.zombies)}</td><td class="num">{bytes(p.bytes)}</td><td>{p.kind}</td><td class="mono text">{pinName(p)}</td></tr>)}</tbody></table>
-          </div>
-        </>
-      )}
+      {data.groups?.length
+        ? <Table label="zombies by owner" columns={owners} rows={data.groups} most={10} />
+        : <Empty title="No owners known">{data.dying ? "The recorder counted the zombies but could not name them: that takes BPF." : "There is none to name."}</Empty>}
+      {data.churn && <ChurnPart churn={data.churn} />}
+      {data.cost && <CostPart cost={data.cost} />}
+      {data.held_by && <><h3>What holds them</h3><Table label="what holds them" columns={HOLDERS} rows={Object.entries(data.held_by)} /></>}
+      {files.length > 0 && <><h3>Files that hold them <span class="dim">{count(data.files_in_all)}</span></h3><Table label="files that hold them" columns={FILES} rows={files} most={20} of={data.files_in_all} /></>}
       {list.length > 0 && (
         <>
           <h3>{data.dying !== undefined && list.length < data.dying ? "The largest of them" : "List"} <span class="dim">{count(list.length)}</span></h3>
-          <div class="scroll tall" tabIndex={0} role="region" aria-label="list of zombies">
-            <table><thead><tr><th class="num">id</th><th class="num">memory</th><th class="num">file</th><th class="num">slab</th><th>owner</th><th>held by</th><th>path</th></tr></thead>
-              <tbody>{list.slice(0, all ? list.length : 200).map((z) => <tr><td class="num">{z.id}</td><td class="num">{bytes(z.bytes)}</td><td class="num">{bytes(z.file_bytes)}</td><td class="num">{bytes(z.slab_bytes)}</td><td class="mono">{z.owner ?? ""}</td><td>{z.pins?.slice(0, 3).map(pinName).join(", ") ?? ""}</td><td class="mono text">{z.path}</td></tr>)}</tbody></table>
-            {!all && list.length > 200 && <p><button type="button" onClick={() => setAll(true)}>show all {count(list.length)}</button></p>}
-          </div>
+          <Table label="list of zombies" columns={listColumns(list)} rows={list} most={200} of={data.dying} tall />
         </>
       )}
       <Unknowns list={data.unknown} />
@@ -110,10 +120,12 @@ export function ZombiesBody(props: { data: Zombies; overview?: Overview; window:
 export function ZombiesView(props: { state: State; window: Window; overview: Loaded<Overview>; version: number }): JSX.Element {
   const { state } = props;
   const [now, setNow] = useState(0); // how often the host itself was asked
-  const recorded = useApi<Zombies>(path("zombies", state.to !== undefined ? { to: at(state.to) } : {}), Math.floor(props.version / 10));
+  const recorded = useApi<Zombies>(path("zombies", state.from !== undefined ? { from: at(props.window.from), to: at(props.window.to) } : {}), Math.floor(props.version / 10));
   const live = useApi<Zombies>(now ? path("zombies/now") : null, now);
-  // what the host says now, with what only the recording knows
-  const shown = now && live.data ? { ...live.data, rate_per_hour: recorded.data?.rate_per_hour, forecast: recorded.data?.forecast } : null;
+  // what the host says now, with what only the recording knows, and what it does not
+  const known = new Set(["owners", "files that hold them"]);
+  const unknown = [...(live.data?.unknown ?? []), ...(recorded.data?.unknown ?? []).filter((u) => !known.has(u.what))];
+  const shown = now && live.data ? { ...live.data, rate_per_hour: recorded.data?.rate_per_hour, forecast: recorded.data?.forecast, churn: recorded.data?.churn, cost: recorded.data?.cost, unknown } : null;
   return (
     <section class="panel" aria-label="zombies">
       <div class="bar">
