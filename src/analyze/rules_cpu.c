@@ -76,6 +76,24 @@ static bool core_is_finding(const struct facts *facts, const struct fact_core *c
 	return c->host_busy < t->hidden_host_percent + 25 && kernel >= t->saturated_percent / 2;
 }
 
+/* A core that was full for a while, and the task that held it; weight = how bad. */
+static struct finding *holder_finding(struct findings *all, const struct fact_core *c,
+				      const char *rule, enum finding_role role, double weight)
+{
+	struct finding *f = findings_add(all, rule, PROOF_COUNTER, role);
+
+	if (!f)
+		return NULL;
+	f->place.cpu = (int)c->cpu;
+	f->place.pid = c->pid;
+	f->place.comm = c->comm;
+	f->place.unit = c->unit;
+	f->from_ns = c->from_ns;
+	f->to_ns = c->to_ns;
+	f->weight = weight;
+	return f;
+}
+
 void judge_core_saturated(const struct facts *facts, const struct thresholds *t,
 			  struct findings *all)
 {
@@ -84,17 +102,12 @@ void judge_core_saturated(const struct facts *facts, const struct thresholds *t,
 			continue;
 		struct core_mode mode = core_mode_of(c);
 		char span[TIMEFMT_MAX];
-		struct finding *f = findings_add(all, "core-saturated", PROOF_COUNTER, ROLE_LINK);
+		struct finding *f =
+			holder_finding(all, c, "core-saturated", ROLE_LINK,
+				       0.5 + (double)(c->to_ns - c->from_ns) / 1e9 / 120);
 		if (!f)
 			return;
-		f->place.cpu = (int)c->cpu;
-		f->place.pid = c->pid;
-		f->place.comm = c->comm;
-		f->place.unit = c->unit;
 		f->place.cgroup = c->cgroup;
-		f->from_ns = c->from_ns;
-		f->to_ns = c->to_ns;
-		f->weight = 0.5 + (double)(c->to_ns - c->from_ns) / 1e9 / 120;
 		f->title = findings_text(
 			all, "core %u at %.0f %% %s for %s while the host shows %.0f %%%s%s",
 			c->cpu, mode.percent, mode.name, timefmt_span(span, c->to_ns - c->from_ns),
@@ -109,16 +122,10 @@ void judge_rt_hog(const struct facts *facts, const struct thresholds *t, struct 
 		if (!c->realtime || !c->comm || c->task_share < t->saturated_percent / 2 ||
 		    c->to_ns - c->from_ns < t->saturated_least_ns)
 			continue;
-		struct finding *f = findings_add(all, "rt-hog", PROOF_COUNTER, ROLE_CAUSE);
+		struct finding *f =
+			holder_finding(all, c, "rt-hog", ROLE_CAUSE, c->task_share / 100);
 		if (!f)
 			return;
-		f->place.cpu = (int)c->cpu;
-		f->place.pid = c->pid;
-		f->place.comm = c->comm;
-		f->place.unit = c->unit;
-		f->from_ns = c->from_ns;
-		f->to_ns = c->to_ns;
-		f->weight = c->task_share / 100;
 		f->title = findings_text(all, "real-time task %s (pid %" PRIu64 ") holds core %u%s",
 					 c->comm, c->pid, c->cpu,
 					 facts->rt_throttled ? "; the kernel throttled it" : "");
@@ -132,22 +139,41 @@ void judge_rt_hog(const struct facts *facts, const struct thresholds *t, struct 
 	}
 }
 
+/* One core over the whole window; weight = how bad. */
+static struct finding *core_finding(const struct facts *facts, struct findings *all,
+				    const char *rule, enum finding_role role, unsigned cpu,
+				    double weight)
+{
+	struct finding *f = findings_add(all, rule, PROOF_COUNTER, role);
+
+	if (!f)
+		return NULL;
+	f->place.cpu = (int)cpu;
+	f->from_ns = facts->from_ns;
+	f->to_ns = facts->to_ns;
+	f->weight = weight;
+	return f;
+}
+
+/* A share of a core's time as /proc/stat counts it. */
+static void share_evidence(const struct facts *facts, struct findings *all, struct finding *f,
+			   const char *what, unsigned cpu, double percent)
+{
+	finding_evidence(all, f, findings_text(all, "core %u %s", cpu, what),
+			 findings_text(all, "%.1f", percent), "%", "/proc/stat", facts->to_ns);
+}
+
 void judge_steal(const struct facts *facts, const struct thresholds *t, struct findings *all)
 {
 	if (facts->steal_percent < t->steal_percent)
 		return;
-	struct finding *f = findings_add(all, "steal", PROOF_COUNTER, ROLE_CAUSE);
+	struct finding *f = core_finding(facts, all, "steal", ROLE_CAUSE, facts->steal_cpu,
+					 facts->steal_percent / 100);
 	if (!f)
 		return;
-	f->place.cpu = (int)facts->steal_cpu;
-	f->from_ns = facts->from_ns;
-	f->to_ns = facts->to_ns;
-	f->weight = facts->steal_percent / 100;
 	f->title = findings_text(all, "the hypervisor took %.0f %% of core %u",
 				 facts->steal_percent, facts->steal_cpu);
-	finding_evidence(all, f, findings_text(all, "core %u steal", facts->steal_cpu),
-			 findings_text(all, "%.1f", facts->steal_percent), "%", "/proc/stat",
-			 facts->to_ns);
+	share_evidence(facts, all, f, "steal", facts->steal_cpu, facts->steal_percent);
 }
 
 void judge_missing_ticks(const struct facts *facts, const struct thresholds *t,
@@ -158,13 +184,10 @@ void judge_missing_ticks(const struct facts *facts, const struct thresholds *t,
 	if (facts->missing_ticks_seconds < t->missing_ticks_seconds ||
 	    facts->missing_ticks_percent < t->missing_ticks_percent)
 		return;
-	struct finding *f = findings_add(all, "missing-ticks", PROOF_COUNTER, ROLE_SYMPTOM);
+	struct finding *f = core_finding(facts, all, "missing-ticks", ROLE_SYMPTOM, cpu,
+					 facts->missing_ticks_percent / 200);
 	if (!f)
 		return;
-	f->place.cpu = (int)cpu;
-	f->from_ns = facts->from_ns;
-	f->to_ns = facts->to_ns;
-	f->weight = facts->missing_ticks_percent / 200;
 	f->title = findings_text(
 		all,
 		"core %u was busy for %u s in which %.0f %% of its clock ticks never came: "
@@ -174,9 +197,7 @@ void judge_missing_ticks(const struct facts *facts, const struct thresholds *t,
 			 findings_text(all, "%.0f", facts->missing_ticks_percent), "%",
 			 findings_text(all, "zscope flame --cpu %u --top", cpu), facts->to_ns);
 	if (facts->steal_cpu == cpu && facts->steal_percent > 0)
-		finding_evidence(all, f, findings_text(all, "core %u steal", cpu),
-				 findings_text(all, "%.1f", facts->steal_percent), "%",
-				 "/proc/stat", facts->to_ns);
+		share_evidence(facts, all, f, "steal", cpu, facts->steal_percent);
 }
 
 void judge_softirq_storm(const struct facts *facts, const struct thresholds *t,
@@ -184,18 +205,13 @@ void judge_softirq_storm(const struct facts *facts, const struct thresholds *t,
 {
 	if (facts->soft_percent < t->soft_percent)
 		return;
-	struct finding *f = findings_add(all, "softirq-storm", PROOF_COUNTER, ROLE_CAUSE);
+	struct finding *f = core_finding(facts, all, "softirq-storm", ROLE_CAUSE, facts->soft_cpu,
+					 facts->soft_percent / 100);
 	if (!f)
 		return;
-	f->place.cpu = (int)facts->soft_cpu;
-	f->from_ns = facts->from_ns;
-	f->to_ns = facts->to_ns;
-	f->weight = facts->soft_percent / 100;
 	f->title = findings_text(all, "core %u spends %.0f %% in interrupts", facts->soft_cpu,
 				 facts->soft_percent);
-	finding_evidence(all, f, findings_text(all, "core %u soft + irq", facts->soft_cpu),
-			 findings_text(all, "%.1f", facts->soft_percent), "%", "/proc/stat",
-			 facts->to_ns);
+	share_evidence(facts, all, f, "soft + irq", facts->soft_cpu, facts->soft_percent);
 }
 
 void judge_kubepods_weight(const struct facts *facts, const struct thresholds *t,

@@ -37,6 +37,23 @@ static unsigned reset_earlier(const struct facts *facts, const struct fact_reset
 	return times;
 }
 
+/* At the queue and core of a reset, in its time. */
+static struct finding *reset_finding(struct findings *all, const struct fact_reset *r,
+				     const char *rule, enum proof proof, enum finding_role role)
+{
+	struct finding *f = findings_add(all, rule, proof, role);
+
+	if (!f)
+		return NULL;
+	f->place.nic = r->iface;
+	f->place.queue = r->queue;
+	f->place.cpu = r->cpu;
+	f->from_ns = r->from_ns;
+	f->to_ns = r->time_ns;
+	f->injected = r->injected;
+	return f;
+}
+
 void judge_net_driver_reset(const struct facts *facts, const struct thresholds *t,
 			    struct findings *all)
 {
@@ -47,16 +64,10 @@ void judge_net_driver_reset(const struct facts *facts, const struct thresholds *
 		if (r->time_ns < facts->from_ns && !is_last)
 			continue;
 		struct finding *f =
-			findings_add(all, "net-driver-reset",
-				     r->trusted ? PROOF_KERNEL : PROOF_CLAIMED, ROLE_SYMPTOM);
+			reset_finding(all, r, "net-driver-reset",
+				      r->trusted ? PROOF_KERNEL : PROOF_CLAIMED, ROLE_SYMPTOM);
 		if (!f)
 			return;
-		f->place.nic = r->iface;
-		f->place.queue = r->queue;
-		f->place.cpu = r->cpu;
-		f->from_ns = r->from_ns;
-		f->to_ns = r->time_ns;
-		f->injected = r->injected;
 		f->weight = r->loop ? 1 : 0.9;
 		f->title = reset_title(all, r, r->time_ns < facts->from_ns ? times : 1);
 		finding_evidence(all, f, "kernel line", r->cause ? r->cause : "reset", NULL,
@@ -74,15 +85,10 @@ void judge_queue_starved(const struct facts *facts, const struct thresholds *t,
 	vec_foreach (&facts->resets, r) {
 		if (r->starved != STARVED_CORE || r->cpu < 0)
 			continue;
-		struct finding *f = findings_add(all, "queue-starved", PROOF_INFERRED, ROLE_LINK);
+		struct finding *f =
+			reset_finding(all, r, "queue-starved", PROOF_INFERRED, ROLE_LINK);
 		if (!f)
 			return;
-		f->place.nic = r->iface;
-		f->place.queue = r->queue;
-		f->place.cpu = r->cpu;
-		f->from_ns = r->from_ns;
-		f->to_ns = r->time_ns;
-		f->injected = r->injected;
 		f->weight = 0.8;
 		f->title = findings_text(
 			all,

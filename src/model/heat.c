@@ -118,19 +118,9 @@ int heat_build_samples(const struct profile *p, uint64_t from_s, uint64_t to_s, 
 
 	for (size_t i = 0; i < p->samples.len; i++)
 		profile_footer_count(&f, p->samples.items[i].time_ns);
-	for (size_t i = 0; r == 0 && i < p->meta.cpu_seconds.len; i++) {
-		const struct profile_cpu_second *row = &p->meta.cpu_seconds.items[i];
-		struct profile_core_second core = {
-			.second = row->second,
-			.cpu = row->cpu,
-			.busy = row->received - MIN_OF(row->received_idle, row->received),
-			.lost = row->lost,
-			.missing = profile_missing_ticks(row),
-			.expected = row->expected,
-		};
-		if (!vec_push(&f.cores, core))
+	for (size_t i = 0; r == 0 && i < p->meta.cpu_seconds.len; i++)
+		if (!profile_footer_add_core(&f, &p->meta.cpu_seconds.items[i]))
 			r = -ENOMEM;
-	}
 	if (r == 0)
 		r = heat_build(&f, from_s, to_s, ret);
 	profile_footer_free(&f);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "wire.h"
 
 void profile_footer_clear(struct profile_footer *f)
@@ -32,6 +33,19 @@ void profile_footer_count(struct profile_footer *f, uint64_t time_ns)
 	struct profile_heat_second *h = profile_footer_heat(f, time_ns / 1000000000);
 	if (h)
 		h->rows[time_ns % 1000000000 * PROFILE_HEAT_ROWS / 1000000000]++;
+}
+
+bool profile_footer_add_core(struct profile_footer *f, const struct profile_cpu_second *row)
+{
+	struct profile_core_second core = {
+		.second = row->second,
+		.cpu = row->cpu,
+		.busy = row->received - MIN_OF(row->received_idle, row->received),
+		.lost = row->lost,
+		.missing = profile_missing_ticks(row),
+		.expected = row->expected,
+	};
+	return vec_push(&f->cores, core);
 }
 
 /* Counts with runs of zeros: 0 and how many more of them follow. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "profile.h"
 #include "vec.h"
 
 enum { PROFILE_HEAT_ROWS = 50 }; /* parts of a second: 20 ms each */
@@ -38,6 +39,8 @@ void profile_footer_free(struct profile_footer *f);
  */
 struct profile_heat_second *profile_footer_heat(struct profile_footer *f, uint64_t second);
 void profile_footer_count(struct profile_footer *f, uint64_t time_ns);
+/* What the recorder counted of a core in a second. false = no memory. */
+bool profile_footer_add_core(struct profile_footer *f, const struct profile_cpu_second *row);
 
 void profile_footer_encode_heat(struct buf *out, const struct profile_footer *f);
 void profile_footer_encode_cores(struct buf *out, const struct profile_footer *f);

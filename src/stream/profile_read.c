@@ -5,6 +5,7 @@
 
 #include "auto.h"
 #include "demangle.h"
+#include "meta_lines.h"
 #include "profile_codec.h"
 #include "timefmt.h"
 
@@ -26,35 +27,17 @@ struct window {
 	bool any;
 };
 
-/* The value of a line of a META frame; 0 = none. */
-static size_t meta_value(const struct frame *f, const char *key, const char **ret)
-{
-	const char *at = f->payload, *end = at + f->len;
-	size_t key_len = strlen(key);
-
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *line_end = newline ? newline : end;
-		if ((size_t)(line_end - at) > key_len && memcmp(at, key, key_len) == 0) {
-			*ret = at + key_len;
-			return (size_t)(line_end - at) - key_len;
-		}
-		at = line_end + 1;
-	}
-	return 0;
-}
-
 /* Whose recording it is: an imported one is another host's, mostly. */
 static void take_meta(const struct frame *f, struct profile *out)
 {
 	const char *text;
 	size_t len;
 
-	if ((len = meta_value(f, "host=", &text)))
+	if ((len = meta_lines_find(f->payload, f->len, "host", &text)))
 		out->meta.host = profile_add_string(out, text, len);
-	if ((len = meta_value(f, "kernel=", &text)))
+	if ((len = meta_lines_find(f->payload, f->len, "kernel", &text)))
 		out->meta.kernel = profile_add_string(out, text, len);
-	if (meta_value(f, "wall_time=", &text))
+	if (meta_lines_find(f->payload, f->len, "wall_time", &text))
 		out->meta.wall_time = *text != '0';
 }
 
@@ -258,16 +241,7 @@ static void heat_time(void *arg, uint64_t time_ns, uint32_t cpu)
 
 static void heat_row(void *arg, const struct profile_cpu_second *row)
 {
-	struct profile_footer *out = arg;
-	struct profile_core_second core = {
-		.second = row->second,
-		.cpu = row->cpu,
-		.busy = row->received - MIN_OF(row->received_idle, row->received),
-		.lost = row->lost,
-		.missing = profile_missing_ticks(row),
-		.expected = row->expected,
-	};
-	(void)vec_push(&out->cores, core);
+	(void)profile_footer_add_core(arg, row);
 }
 
 /* A segment without footer: still being written, or cut off. */

@@ -371,18 +371,8 @@ static void tell_lost(struct profiler *p, uint64_t second, struct store_writer *
 
 static void footer_rows(struct profiler *p)
 {
-	for (size_t i = 0; i < p->rows.list.len; i++) {
-		const struct profile_cpu_second *r = &p->rows.list.items[i];
-		struct profile_core_second core = {
-			.second = r->second,
-			.cpu = r->cpu,
-			.busy = r->received - r->received_idle,
-			.lost = r->lost,
-			.missing = profile_missing_ticks(r),
-			.expected = r->expected,
-		};
-		(void)vec_push(&p->footer.cores, core);
-	}
+	for (size_t i = 0; i < p->rows.list.len; i++)
+		(void)profile_footer_add_core(&p->footer, &p->rows.list.items[i]);
 }
 
 /* One frame for the second: dictionary entries first, then the samples. */

@@ -20,8 +20,20 @@ static void function_cells(struct table *t, const struct profile *p, const struc
 
 static const char *const heads[] = { "change", "now%", "base%", "side", "function" };
 
-static void growth_text(FILE *out, const struct terminal *term, const struct diff *d, size_t lines,
-			bool shrunk)
+enum part { GREW, SHRANK, ELIDED };
+
+static bool belongs(const struct diff_function *f, enum part part)
+{
+	double change = f->share - f->base_share;
+
+	if (part == GREW)
+		return change > 0;
+	return part == SHRANK ? change < 0 && f->self : !f->self && f->base_self;
+}
+
+/* Functions are sorted by change: what grew most comes first, what shrank most last. */
+static void part_text(FILE *out, const struct terminal *term, const struct diff *d, size_t lines,
+		      enum part part)
 {
 	AUTO_TABLE struct table t;
 	size_t shown = 0;
@@ -29,28 +41,8 @@ static void growth_text(FILE *out, const struct terminal *term, const struct dif
 	table_init(&t, heads, "rrrll", ARRAY_LEN(heads));
 	for (size_t i = 0; i < d->growth.len && shown < lines; i++) {
 		const struct diff_function *f =
-			&d->growth.items[shrunk ? d->growth.len - 1 - i : i];
-		double change = f->share - f->base_share;
-		if (shrunk ? change >= 0 || !f->self : change <= 0)
-			continue;
-		function_cells(&t, d->flame.profile, f);
-		shown++;
-	}
-	if (shown)
-		table_print(&t, out, term);
-	else
-		fputs("nothing\n", out);
-}
-
-static void elided_text(FILE *out, const struct terminal *term, const struct diff *d, size_t lines)
-{
-	AUTO_TABLE struct table t;
-	size_t shown = 0;
-
-	table_init(&t, heads, "rrrll", ARRAY_LEN(heads));
-	for (size_t i = d->growth.len; i-- > 0 && shown < lines;) {
-		const struct diff_function *f = &d->growth.items[i];
-		if (f->self || !f->base_self)
+			&d->growth.items[part == GREW ? i : d->growth.len - 1 - i];
+		if (!belongs(f, part))
 			continue;
 		function_cells(&t, d->flame.profile, f);
 		shown++;
@@ -66,11 +58,11 @@ void view_diff_text(FILE *out, const struct terminal *term, const struct diff *d
 	fprintf(out, "%" PRIu64 " samples now, %" PRIu64 " in the base; shares of self time\n\n",
 		d->weight, d->base_weight);
 	fputs("grew:\n", out);
-	growth_text(out, term, d, lines, false);
+	part_text(out, term, d, lines, GREW);
 	fputs("\nshrank:\n", out);
-	growth_text(out, term, d, lines, true);
+	part_text(out, term, d, lines, SHRANK);
 	fputs("\nelided (in the base, not now):\n", out);
-	elided_text(out, term, d, lines);
+	part_text(out, term, d, lines, ELIDED);
 }
 
 void view_diff_json(struct json *j, const struct diff *d, size_t lines)

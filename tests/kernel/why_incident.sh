@@ -5,34 +5,16 @@
 set -u
 zscope=$1
 here=$(dirname "$(realpath "$0")")
+kind=whyinc
 # shellcheck source=/dev/null
-. "$here/../rig/nspawn.sh"
-command -v jq >/dev/null || { echo "jq is missing"; exit 77; }
-dir=$(mktemp -d /var/tmp/zscope-whyinc-XXXXXX)
-top=/zscope-rig-$(basename "$dir")
-trap 'rig_down "$dir"' EXIT
-failed=0
+. "$here/../rig/why.sh"
 
-fail() { echo "FAILED: $1" >&2; failed=1; }
-z() { rig_run "$dir" /opt/zscope/zscope "$@"; }
-inside() { rig_run "$dir" "$@"; }
-tree() { (cd "$dir/root/etc/systemd" && find . -printf '%y %m %p %l\n' | sort && find . -type f -exec sha256sum {} + | sort); }
-until_true() { # SECONDS COMMAND...: wait for what must come, however long it takes
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.3
-	done
-}
 stage() { # ARGS...
 	z lab run pinterest --mode unit --keep "$@" >"$dir/lab" 2>&1 || { cat "$dir/lab"; echo "FAILED: the incident does not stand"; exit 1; }
 	names "$(grep -oE '^[0-9]+-[0-9a-f]+' "$dir/lab")"
 }
 names() { lab=$1 unit=zscope-lab-$1-agent.service scope=zscope-lab-$1-reader.scope slice=zscope_lab_${1//-/_}.slice; }
 made() { local n; n=$(inside cat "/run/zscope-lab-$lab/made" 2>/dev/null); [ "${n%% *}" -ge "$1" ]; }
-restarts() { [ "$(inside systemctl show "$1" -p NRestarts --value)" -ge "$2" ]; }
-said() { jq -c '.verdict, [.findings[] | {finding, place}], .plan, .unknown' "$dir/why.json"; cat "$dir/why.err"; }
 # Everything that may bear the lab's name, wherever it could be.
 traces() {
 	inside sh -c 'ls -d /run/systemd/*/*"$0"* /etc/systemd/system/*"$0"* /run/*"$0"* /var/tmp/*"$0"* /dev/shm/*"$0"* 2>/dev/null

@@ -5,27 +5,11 @@
 set -u
 zscope=$1
 here=$(dirname "$(realpath "$0")")
-# shellcheck source=/dev/null
-. "$here/../rig/nspawn.sh"
 [ -x /bin/busybox ] || { echo "busybox-static is missing"; exit 77; }
-command -v jq >/dev/null || { echo "jq is missing"; exit 77; }
-dir=$(mktemp -d /var/tmp/zscope-whysys-XXXXXX)
-top=/zscope-rig-$(basename "$dir")
-trap 'rig_down "$dir"' EXIT
-failed=0
+kind=whysys
+# shellcheck source=/dev/null
+. "$here/../rig/why.sh"
 
-fail() { echo "FAILED: $1" >&2; failed=1; }
-z() { rig_run "$dir" /opt/zscope/zscope "$@"; }
-inside() { rig_run "$dir" "$@"; }
-tree() { (cd "$dir/root/etc/systemd" && find . -printf '%y %m %p %l\n' | sort && find . -type f -exec sha256sum {} + | sort); }
-until_true() { # SECONDS COMMAND...: wait for what must come, however long it takes
-	local end=$((SECONDS + $1))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.3
-	done
-}
 stage() {
 	z lab run "$1" --mode unit --keep --for 900s >"$dir/lab" 2>&1 || { cat "$dir/lab"; fail "$1 does not start"; exit 1; }
 	lab=$(grep -oE '^[0-9]+-[0-9a-f]+' "$dir/lab")
@@ -34,7 +18,6 @@ clean() {
 	z lab clean "$lab" >"$dir/clean" 2>&1 || fail "lab clean: $(cat "$dir/clean")"
 	[ -z "$(ls "$dir/scratch" | grep "zscope-lab-$lab")" ] || fail "the lab's directory is left"
 }
-restarts() { [ "$(inside systemctl show "$1" -p NRestarts --value)" -ge "$2" ]; }
 ask() { z why --watch 5s --json >"$dir/why.json" 2>"$dir/why.err"; }
 ask_until() { # COMMAND...: on a slow machine a loop may turn too seldom within one watch
 	local try
@@ -46,7 +29,6 @@ ask_until() { # COMMAND...: on a slow machine a loop may turn too seldom within 
 }
 has() { jq -e --arg rule "$1" --arg unit "$2" '[.findings[] | select(.finding == $rule and .place.unit == $unit)] | length > 0' "$dir/why.json" >/dev/null; }
 step() { jq -r --arg unit "$1" '[.plan[] | select(.action == "disable" and .target == $unit) | .id][0] // empty' "$dir/why.json"; }
-said() { jq -c '.verdict, [.findings[] | {finding, place}], .plan, .unknown' "$dir/why.json"; cat "$dir/why.err"; }
 is_down() { inside systemctl is-active "$1" | grep -qE '^(inactive|failed)$'; }
 is_masked() { [ "$(inside systemctl is-enabled "$1" 2>/dev/null)" = masked ]; }
 # Zombies that a file of the lab holds. Others (libraries of the tree) are not the incident's.

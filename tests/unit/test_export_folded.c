@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "auto.h"
 #include "check.h"
 
 static void add(struct profile *p, const char *comm, const char *symbol, const char *module,
@@ -21,11 +22,26 @@ static void add(struct profile *p, const char *comm, const char *symbol, const c
 	CHECK(profile_add_sample(p, &s));
 }
 
+/* One sample each. */
+struct row {
+	const char *comm, *symbol, *module;
+};
+
 static void check_folded(const struct profile *p, struct folded_options o, const char *want)
 {
 	AUTO_BUF struct buf out = { 0 };
 	export_folded(&out, p, &o);
 	CHECK_STR(buf_str(&out), want);
+}
+
+static void check_rows(const struct row *rows, size_t n, struct folded_options o, const char *want)
+{
+	AUTO_PROFILE struct profile p;
+
+	CHECK_EQ(profile_init(&p), 0);
+	for (size_t i = 0; i < n; i++)
+		add(&p, rows[i].comm, rows[i].symbol, rows[i].module, "c", 1);
+	check_folded(&p, o, want);
 }
 
 TEST(names_are_tidied_as_flamegraph_does)
@@ -78,36 +94,33 @@ TEST(a_name_ends_at_its_first_parenthesis)
 
 TEST(kernels_and_jits_by_their_files)
 {
-	AUTO_PROFILE struct profile p;
+	static const struct row rows[] = {
+		{ "a", "b", "[nf_conntrack]" },
+		{ "a", "d", "/boot/vmlinux" },
+		{ "a", "e", "/tmp/perf-12.map" },
+		/* FlameGraph's script does not know these */
+		{ "a", "f", "/usr/lib/debug/boot/vmlinux-6.1.0-18-amd64" },
+		{ "a", "g", "/lib/modules/6.1/kernel/net/x.ko" },
+		{ "a", "h", "[unknown]" },
+		{ "a", "i", "/root/.debug/jit/x/jitted-12-3.so" },
+		{ "a", "j", "/tmp/perf-.map" },
+	};
 
-	CHECK_EQ(profile_init(&p), 0);
-	add(&p, "a", "b", "[nf_conntrack]", "c", 1);
-	add(&p, "a", "d", "/boot/vmlinux", "c", 1);
-	add(&p, "a", "e", "/tmp/perf-12.map", "c", 1);
-	/* FlameGraph's script does not know these */
-	add(&p, "a", "f", "/usr/lib/debug/boot/vmlinux-6.1.0-18-amd64", "c", 1);
-	add(&p, "a", "g", "/lib/modules/6.1/kernel/net/x.ko", "c", 1);
-	add(&p, "a", "h", "[unknown]", "c", 1);
-	add(&p, "a", "i", "/root/.debug/jit/x/jitted-12-3.so", "c", 1);
-	add(&p, "a", "j", "/tmp/perf-.map", "c", 1);
-	check_folded(&p, (struct folded_options){ .kernel = true, .jit = true },
-		     "a;b_[k] 1\na;d_[k] 1\na;e_[j] 1\na;f 1\na;g 1\na;h 1\na;i 1\na;j 1\n");
+	check_rows(rows, ARRAY_LEN(rows), (struct folded_options){ .kernel = true, .jit = true },
+		   "a;b_[k] 1\na;d_[k] 1\na;e_[j] 1\na;f 1\na;g 1\na;h 1\na;i 1\na;j 1\n");
 }
 
 TEST(arrows_part_inlined_functions)
 {
-	AUTO_PROFILE struct profile p;
+	static const struct row rows[] = {
+		{ "a", "b->->", "/x" },        { "a", "c->->d", "/x" },
+		{ "a", "e->[unknown]", "/x" }, { "a", "f::operator->(int)", "/x" },
+		{ "a", "->", "/x" },           { "java", "\"Lx/y;.f(La;)V", "/x" },
+	};
 
-	CHECK_EQ(profile_init(&p), 0);
-	add(&p, "a", "b->->", "/x", "c", 1);
-	add(&p, "a", "c->->d", "/x", "c", 1);
-	add(&p, "a", "e->[unknown]", "/x", "c", 1);
-	add(&p, "a", "f::operator->(int)", "/x", "c", 1);
-	add(&p, "a", "->", "/x", "c", 1);
-	add(&p, "java", "\"Lx/y;.f(La;)V", "/x", "c", 1);
-	check_folded(&p, (struct folded_options){ 0 },
-		     "a 1\na;b 1\na;c;_[i];d_[i] 1\na;e;[x]_[i] 1\na;f::operator;_[i] 1\n"
-		     "java;x/y:.f 1\n");
+	check_rows(rows, ARRAY_LEN(rows), (struct folded_options){ 0 },
+		   "a 1\na;b 1\na;c;_[i];d_[i] 1\na;e;[x]_[i] 1\na;f::operator;_[i] 1\n"
+		   "java;x/y:.f 1\n");
 }
 
 TEST(the_idle_task_has_no_pid)

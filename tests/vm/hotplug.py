@@ -7,7 +7,7 @@ usage: hotplug.py ZSCOPE PROFILE_LOAD [KERNEL...]"""
 import os, sys, tempfile
 
 from kernels import package
-from rig import boot, check, initramfs, need_tools
+from rig import INIT_HEAD, boot, check, initramfs, need_tools
 
 zscope, load = map(os.path.abspath, sys.argv[1:3])
 kernels = sys.argv[3:] or ["6.12"]
@@ -16,14 +16,7 @@ SECOND = 10**9
 COLUMNS = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "idle")
 REOPENED_S = 4  # documented is the second after next; the emulated machine may be late
 
-INIT = r"""#!/bin/sh
-export PATH=/bin
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mkdir -p /tmp
-mount -t tmpfs tmpfs /tmp
-say() { echo "@@$1@@ $2"; }
+INIT = INIT_HEAD + r"""say() { echo "@@$1@@ $2"; }
 mark() { say $1 "{\"s\":$(adjtimex | awk '/tv_sec/ { s = $2 } /tv_usec/ { printf "%d.%06d", s, $2 }')}"; }
 online() { echo $1 > /sys/devices/system/cpu/cpu1/online; }
 say kernel "{\"release\":\"$(uname -r)\"}"

@@ -7,18 +7,11 @@ usage: starvation.py ZSCOPE"""
 import os, shutil, sys, tempfile
 
 from kernels import package
-from rig import boot, check, initramfs, need_tools, skip
+from rig import INIT_HEAD, boot, check, initramfs, need_tools, skip
 
 zscope = os.path.abspath(sys.argv[1])
 
-INIT = r"""#!/bin/sh
-export PATH=/bin
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mkdir -p /tmp
-mount -t tmpfs tmpfs /tmp
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
+INIT = INIT_HEAD + r"""mount -t cgroup2 cgroup2 /sys/fs/cgroup
 echo +cpu > /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/kubepods.slice /sys/fs/cgroup/system.slice
 echo 2500 > /sys/fs/cgroup/kubepods.slice/cpu.weight

@@ -8,19 +8,12 @@ usage: tx_timeout.py ZSCOPE"""
 import os, socket, sys, tempfile
 
 from kernels import package
-from rig import boot, check, initramfs, need_tools
+from rig import INIT_HEAD, boot, check, initramfs, need_tools
 
 zscope = os.path.abspath(sys.argv[1])
 FLOOD = 20000
 
-INIT = r"""#!/bin/sh
-export PATH=/bin
-mount -t proc proc /proc
-mount -t sysfs sysfs /sys
-mount -t devtmpfs dev /dev
-mkdir -p /tmp
-mount -t tmpfs tmpfs /tmp
-for m in $(cat /modules); do insmod $m 2>/dev/null; done
+INIT = INIT_HEAD + r"""for m in $(cat /modules); do insmod $m 2>/dev/null; done
 say() { echo "@@$1@@ $2"; }
 events() { zscope events --store $1 --json $2 | tr '\n' ',' | sed 's/,$//'; }
 ip link set lo up
