@@ -397,6 +397,7 @@ static int events_end_segment(void *state, const struct store_clock *clock, stru
 	/* this may be the end: give what has been quiet a few seconds, it would come soon anyway */
 	episodes_advance(s->episodes, clock->real_ns + EVENTS_END_QUIET_NS);
 	events_flush_waiting(s, clock);
+	events_tell_losses(s);
 	return s->failed;
 }
 

@@ -25,8 +25,9 @@
 #define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
 #define RESTORE_AFTER  30 /* so many calm ticks lower the level */
 #define MOST_LATE_SAID 160
-#define RETRY_EVERY    60 /* ticks between two tries of a part that did not open */
-#define METER_EVERY    10 /* ticks between two looks at our own cost */
+#define RETRY_EVERY    60             /* ticks between two tries of a part that did not open */
+#define METER_EVERY    10             /* ticks between two looks at our own cost */
+#define DRAIN_NS       (2 * NS_PER_S) /* at the end, for what is waiting to be read */
 
 struct recorder_slot {
 	const struct recorder_part *part;
@@ -384,6 +385,40 @@ static int recorder_wait_time(struct recorder *r, const struct timespec *timeout
 	return n < 0;
 }
 
+/* The descriptors of the parts, -1 where there is none just now. true = any. */
+EVERY_TICK static bool recorder_descriptors(const struct recorder *r, struct pollfd *fds)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->n_slots; i++) {
+		const struct recorder_slot *slot = &r->slots[i];
+		/* before the first tick there is no segment that takes anything */
+		bool asks = slot->open && slot->part->fd && r->ticks;
+		fds[i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
+		any |= fds[i].fd >= 0;
+	}
+	return any;
+}
+
+static void recorder_ready_parts(struct recorder *r, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < r->n_slots; i++)
+		if (fds[i].revents)
+			recorder_ready(r, &r->slots[i]);
+}
+
+/* The last lines before the end say most about it: what has come already is still taken, unless it
+ * comes faster than it can be read. */
+RARELY static void recorder_drain(struct recorder *r)
+{
+	struct pollfd fds[RECORDER_MOST_PARTS];
+	uint64_t end_ns = clock_mono_ns() + DRAIN_NS;
+
+	while (recorder_descriptors(r, fds) && poll(fds, r->n_slots, 0) > 0 &&
+	       clock_mono_ns() < end_ns)
+		recorder_ready_parts(r, fds);
+}
+
 /* A single call for signals, the parts' descriptors and the time of the next tick. */
 static int recorder_wait_parts(struct recorder *r, struct pollfd *fds,
 			       const struct timespec *timeout, struct err *err)
@@ -396,9 +431,8 @@ static int recorder_wait_parts(struct recorder *r, struct pollfd *fds,
 		struct signalfd_siginfo taken; /* or it would strike when it is let in again */
 		return read(r->signal_fd, &taken, sizeof(taken)) < 0 && errno == EAGAIN;
 	}
-	for (size_t i = 0; n > 0 && i < r->n_slots; i++)
-		if (fds[i].revents)
-			recorder_ready(r, &r->slots[i]);
+	if (n > 0)
+		recorder_ready_parts(r, fds);
 	return 1;
 }
 
@@ -409,15 +443,8 @@ EVERY_TICK static int recorder_wait(struct recorder *r, struct err *err)
 	uint64_t now_ns = clock_mono_ns();
 	uint64_t left_ns = r->next_mono_ns > now_ns ? r->next_mono_ns - now_ns : 0;
 	struct timespec timeout = { (time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S) };
-	bool any = false;
+	bool any = recorder_descriptors(r, fds);
 
-	for (size_t i = 0; i < r->n_slots; i++) {
-		const struct recorder_slot *slot = &r->slots[i];
-		/* before the first tick there is no segment that takes anything */
-		bool asks = slot->open && slot->part->fd && r->ticks;
-		fds[i] = (struct pollfd){ asks ? slot->part->fd(slot->state) : -1, POLLIN, 0 };
-		any |= fds[i].fd >= 0;
-	}
 	fds[r->n_slots] = (struct pollfd){ r->signal_fd, POLLIN, 0 };
 	int go_on = any ? recorder_wait_parts(r, fds, &timeout, err)
 			: recorder_wait_time(r, &timeout, err);
@@ -495,6 +522,8 @@ int recorder_run(const struct recorder_options *options, struct err *err)
 	int code = recorder_prepare(r, err);
 	if (code == 0)
 		code = recorder_loop(r, err);
+	if (code == 0)
+		recorder_drain(r);
 	recorder_close(r);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return code;

@@ -2,7 +2,7 @@
 """A real Tx timeout in a virtual machine: the NIC's peer stops reading, so the ring of its one queue fills and the kernel's watchdog
 fires. The recorder must find it three ways (the counter of the queue, the tracepoint, the kernel's line) though no tracefs is mounted, and
 the kernel's word makes one trusted reset event that names the queue and does not blame the timer's CPU. Then a flood through real printk:
-nothing is lost uncounted and the one reset line in it is found.
+nothing is lost uncounted and the one reset line in it is found. A line that is printed just before the recorder ends is in the recording.
 
 usage: tx_timeout.py ZSCOPE"""
 import os, socket, sys, tempfile
@@ -43,12 +43,19 @@ recording /tmp/flood
 awk 'BEGIN { for (i = 0; i < FLOOD; i++) {
 	if (i == int(FLOOD / 2)) { print "ena 0000:00:05.0 eth9: Keep alive watchdog timeout."; }
 	else print "nvme nvme1: I/O " i " QID 4 timeout, completion polled";
-	fflush() } }' > /dev/kmsg
-sleep 2
+	fflush() }
+	print "nvme nvme1: the end of the flood" }' > /dev/kmsg
+# until the recorder, which shares the emulated core with all this, has come to the end of it
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+	zscope events --store /tmp/flood --lines | grep -q 'end of the flood' && break
+	sleep 1
+done
+echo "nvme nvme1: the last line" > /dev/kmsg
 kill $recorder
 wait $recorder
 say flood "[$(events /tmp/flood)]"
-say stored "{\"lines\":$(zscope events --store /tmp/flood --lines | grep -c 'QID 4 timeout')}"
+said() { zscope events --store /tmp/flood --lines | grep -c "$1"; }
+say stored "{\"lines\":$(said 'QID 4 timeout'),\"end\":$(said 'end of the flood'),\"last\":$(said 'the last line')}"
 echo "@@end@@ {}"
 poweroff -f
 """
@@ -82,7 +89,9 @@ def judge_flood(answers):
     reset = [e for e in found if e["fields"].get("iface") == "eth9"]
     lost = sum(int(e["fields"]["lost"]) for e in found if e["id"] == "kmsg-lost")
     stored = answers["stored"]["lines"]
-    check(len(reset) == 1 or lost, f"the reset in the flood was seen {len(reset)} times, nothing was lost")
+    check(answers["stored"]["end"] == 1, f"the recorder never came to the end of the flood: {answers['stored']}")
+    check(answers["stored"]["last"] == 1, f"what was printed just before the end is missing: {answers['stored']}")
+    check(len(reset) == 1 or lost, f"the reset in the flood was seen {len(reset)} times, nothing was lost: {answers['stored']}")
     check(stored + lost >= FLOOD - 1, f"{FLOOD} lines: {stored} stored, {lost} counted as lost")
     check(not any(e["trusted"] for e in reset), reset)
     return f"flood of {FLOOD} records: {stored} stored, {lost} counted as lost, the reset found {len(reset)} times"
