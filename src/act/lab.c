@@ -276,7 +276,7 @@ int lab_start(const char *name, const struct lab_options *options,
 {
 	struct lab_run run = { .journal = -1, .say = say, .say_arg = say_arg };
 	const struct lab_scenario *s = scenario_find(name);
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	struct lab_cleaned cleaned;
 
 	if (!s)

@@ -193,7 +193,7 @@ static void clean_line(const struct lab_trace_line *line, enum lab_trace pass,
 static int read_journal(const char *state_dir, struct traces *ret, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	struct lab_trace_line line;
 
 	int r = root_open(state_dir, &root, err);
@@ -259,7 +259,7 @@ static void clean_orphans(const char *below, bool cgroup, struct lab_cleaned *re
 
 static void clean_all_orphans(struct lab_cleaned *ret, struct err *err)
 {
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	struct offer offer;
 	char dir[300];
 

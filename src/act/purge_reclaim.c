@@ -76,7 +76,7 @@ static int restore_line(const char *line, size_t len)
 int purge_restore(unsigned *ret, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	unsigned n = 0;
 
 	*ret = 0;

@@ -36,9 +36,9 @@ void json_time(struct json *j, const char *key, uint64_t ns);
 void json_raw(struct json *j, const char *key, const char *text, size_t len);
 
 /* The first members of an object of a long list, written straight into the buffer: room is looked
- *for at texts only, which leave JSON_ROW_ROOM behind them, more than the numbers up to the next
- *text can take. Keys are literals without escapes; between begin and end there is at least one
- *member.
+ * for at texts only, which leave JSON_ROW_ROOM behind them, more than the numbers up to the next
+ * text can take. Keys are literals without escapes; between begin and end there is at least one
+ * member.
  *
  *	json_object(j, NULL);
  *	json_row_begin(&row, j);

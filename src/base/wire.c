@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "tick_path.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
-
-#include "tick_path.h"
 #endif
 
 static uint32_t crc32c_table(uint32_t crc, const uint8_t *p, size_t len)

@@ -40,7 +40,7 @@ static void lab_print(void *arg, const char *line)
 
 static void lab_json_start(struct json *j, struct buf *out, struct invocation *in)
 {
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	struct envelope envelope = { 0 };
 
 	if (root_open(NULL, &root, NULL) == 0)

@@ -111,8 +111,6 @@ static int purge_choose(const struct purge_cli *cli, enum purge_method *ret, str
 {
 	bool reclaim = cli->method ? strcmp(cli->method, "reclaim") == 0 : cli->whole_host;
 
-	if (cli->method && !reclaim && strcmp(cli->method, "files") != 0)
-		return err_set(err, -EINVAL, "--method: files or reclaim");
 	if (!reclaim && cli->whole_host)
 		return err_set(err, -EINVAL, "--whole-host goes with --method reclaim");
 	*ret = reclaim ? PURGE_RECLAIM : PURGE_FILES;
@@ -122,7 +120,7 @@ static int purge_choose(const struct purge_cli *cli, enum purge_method *ret, str
 static int purge_main(struct invocation *in, struct err *err)
 {
 	const struct purge_cli *cli = in->options;
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO(purge_result_free) struct purge_result result = { 0 };
 	struct purge_options o = {

@@ -74,8 +74,21 @@ static void record_say(void *arg, const char *line)
 /* The service manager, when it started us as a service that answers. */
 static void record_notify(const char *state)
 {
-	if (getenv("NOTIFY_SOCKET") && systemd_library_load(NULL) == 0)
+	static bool told;
+	struct err err;
+
+	if (!getenv("NOTIFY_SOCKET"))
+		return;
+	if (systemd_library_load(&err) == 0) {
 		systemd.notify(0, state);
+		return;
+	}
+	if (!told)
+		fprintf(stderr,
+			"zscope record: the service manager cannot be told that this runs, and may "
+			"end it: %s\n",
+			err.text);
+	told = true;
 }
 
 /* It hears of every tick. */

@@ -225,7 +225,7 @@ static int read_around(struct invocation *in, const struct root *root, const str
 static int zombies_run(struct invocation *in, struct err *err)
 {
 	const struct zombies_cli *o = in->options;
-	AUTO_ROOT struct root root;
+	AUTO_ROOT struct root root = { .fd = -1 };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };

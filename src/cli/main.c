@@ -62,8 +62,8 @@ static void main_name_root(const struct invocation *in, struct err *err)
 	struct err told = *err;
 
 	if (at)
-		snprintf(err->text, sizeof(err->text), "%.*s%s%s", (int)(at - err->text), told.text,
-			 in->root_name, told.text + (at - err->text) + strlen(dir));
+		err_set(err, told.code, "%.*s%s%s", (int)(at - err->text), told.text, in->root_name,
+			told.text + (at - err->text) + strlen(dir));
 }
 
 /* The recording that lies in the tree of --root; this host's would answer for the wrong one. The

@@ -94,6 +94,10 @@ void around_add_unknown(const struct around *a, const struct census_history *h,
 	else if (a->growth.ram_bytes_per_day && !a->host_bytes)
 		unknowns_add(unknowns, "when zombies will have taken a tenth of the host's RAM",
 			     "the recording does not tell how much RAM the host has");
+	if (!a->churn_known)
+		unknowns_add(unknowns, "who makes them",
+			     "no cgroup's coming and going was recorded in this window: the "
+			     "recorder notes it once a minute, and needs tracepoints, as root");
 	if (!a->reclaim_known)
 		unknowns_add(unknowns, "what reclaim takes",
 			     "it was not measured in this window: the recorder notes it once a "

@@ -66,6 +66,7 @@ static void audit_read_manager(struct audit_read *a)
 	}
 	if (a->partial)
 		return;
+	a->all_told = true;
 	if (journal_read(&a->set, &err) < 0)
 		unknowns_add(&a->set.unknowns, "journal", "%s", err.text);
 }
@@ -81,7 +82,7 @@ static int audit_add_file(void *arg, const char *name)
 	if (state != UNIT_STATE_ENABLED && state != UNIT_STATE_ENABLED_RUNTIME)
 		return 0;
 	struct rec_service *u = rec_units_add(&a->set, name);
-	if (u)
+	if (u && a->all_told)
 		u->active = "inactive";
 	return 0;
 }
@@ -96,6 +97,7 @@ static void audit_read_live(const struct root *root, struct audit_read *a)
 	} else {
 		unknowns_add(&a->set.unknowns, "units", "pid 1 is not systemd: no unit runs here");
 		a->partial = true;
+		a->all_told = true;
 	}
 	docker_read(root, &a->set);
 	if (a->set.events.len &&
@@ -113,16 +115,15 @@ static void audit_read_live(const struct root *root, struct audit_read *a)
 static void audit_tell_no_units(const struct root *root, struct audit_read *a)
 {
 	AUTO_BUF struct buf comm = { 0 };
+	const char *why = "the capture does not hold their states";
 
 	a->partial = true;
-	if (root_read(root, "proc/1/comm", 64, &comm, NULL) < 0)
-		unknowns_add(&a->set.unknowns, "units", "the capture does not hold their states");
-	else if (strncmp(buf_str(&comm), "systemd\n", 8) == 0)
-		unknowns_add(&a->set.unknowns, "units",
-			     "systemd did not tell their states when the host was captured");
-	else
-		unknowns_add(&a->set.unknowns, "units",
-			     "pid 1 was not systemd when the host was captured: no unit ran");
+	if (root_read(root, "proc/1/comm", 64, &comm, NULL) >= 0) {
+		a->all_told = strncmp(buf_str(&comm), "systemd\n", 8) != 0;
+		why = a->all_told ? "pid 1 was not systemd when the host was captured: no unit ran"
+				  : "systemd did not tell their states when the host was captured";
+	}
+	unknowns_add(&a->set.unknowns, "units", "%s", why);
 }
 
 /* A captured host: its units as they were told then. */
@@ -167,8 +168,6 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 	r = unit_tree_read(root, &ret->tree, &why);
 	if (r < 0 && !ret->booted)
 		return err_set(err, r, "%s", why.text);
-	if (r < 0)
-		unknowns_add(&ret->set.unknowns, "unit files", "%s", why.text);
 	if (root->live) {
 		audit_read_live(root, ret);
 	} else if (ret->booted) {
@@ -183,9 +182,13 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 		vec_foreach (&ret->plan.generated, g)
 			unknowns_add(&ret->set.unknowns, g->path, "%s", g->makes);
 	}
-	if (ret->tree)
+	if (!ret->tree) { /* what is enabled and what does not belong cannot be told */
+		unknowns_add(&ret->set.unknowns, "unit files", "%s", why.text);
+		ret->partial = true;
+	} else {
 		vec_foreach (&ret->tree->unknowns.list, w)
 			unknowns_add(&ret->set.unknowns, w->what, "%s", w->why);
+	}
 	ret->probe = (struct host_probe){
 		.root = root,
 		.tree = ret->tree,

@@ -18,6 +18,7 @@ struct audit_read {
 	bool booted;             /* a running system, not an image */
 	uint64_t captured_ns;    /* a captured host: when that was; 0 = now */
 	bool partial;            /* the manager did not answer: a clean bill cannot be given */
+	bool all_told;           /* what the set does not hold does not run */
 };
 
 /* knowledge: the user's own table, NULL = only /etc/zombiescope/agents.tsv of the tree, if any. */

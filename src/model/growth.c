@@ -51,9 +51,11 @@ void growth_compute(const struct census_point *points, size_t n, uint64_t footpr
 	ret->from_ns = points[0].time_ns;
 	ret->to_ns = points[n - 1].time_ns;
 	ret->rate_per_hour = median_slope(some, m, slopes);
+	uint64_t now = points[n - 1].dying;
+	if (now >= GROWTH_THRESHOLD) /* whether or not they still grow */
+		ret->reaches_ns = ret->to_ns;
 	if (ret->rate_per_hour < 0.01)
 		return;
-	uint64_t now = points[n - 1].dying;
 	ret->doubling_hours = (double)now / ret->rate_per_hour;
 	double hours =
 		now >= GROWTH_THRESHOLD ? 0 : (GROWTH_THRESHOLD - (double)now) / ret->rate_per_hour;
@@ -69,7 +71,8 @@ void growth_ram(struct growth *g, uint64_t dying, uint64_t footprint_bytes, uint
 		return;
 	g->ram_bytes_now = dying * footprint_bytes;
 	g->ram_limit_bytes = host_bytes / 100 * GROWTH_RAM_PERCENT;
-	if (!g->ram_limit_bytes || !g->ram_bytes_per_day)
+	bool reached = g->ram_bytes_now >= g->ram_limit_bytes;
+	if (!g->ram_limit_bytes || (!g->ram_bytes_per_day && !reached))
 		return;
 	double left = (double)g->ram_limit_bytes - (double)g->ram_bytes_now;
 	double hours = left > 0 ? left / (double)g->ram_bytes_per_day * 24 : 0;

@@ -16,8 +16,8 @@ struct growth {
 	bool known;            /* enough points over enough time */
 	double rate_per_hour;  /* median slope: restarts and purges do not bend it */
 	double doubling_hours; /* 0 = does not grow */
-	uint64_t reaches_ns;   /* wall clock at GROWTH_THRESHOLD; 0 = never at this rate */
-	double reboot_days;    /* from none to the threshold */
+	uint64_t reaches_ns; /* wall clock at GROWTH_THRESHOLD, to_ns = it is reached; 0 = never */
+	double reboot_days;  /* from none to the threshold */
 	uint64_t ram_bytes_per_day;
 	/* the other onset: 0 = not known, or never at this rate */
 	uint64_t ram_bytes_now, ram_limit_bytes, ram_reaches_ns;

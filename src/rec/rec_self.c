@@ -4,7 +4,7 @@
 
 static const struct rec_field fields[] = {
 	REC_FIELD(rec_self, cpu_ns, REC_U64, REC_NS, REC_COUNTER,
-		  "CPU time of the recorder, as of the last of every ten ticks"),
+		  "CPU time of the recorder, read every tenth tick"),
 	REC_FIELD(rec_self, rss_bytes, REC_U64, REC_BYTES, 0, "resident memory of the recorder"),
 	REC_FIELD(rec_self, major_faults, REC_U64, REC_COUNT, REC_COUNTER,
 		  "page faults of the recorder that needed the disk"),

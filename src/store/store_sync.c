@@ -40,9 +40,9 @@ static void *store_sync_thread(void *arg)
 		if (dir_fd >= 0)
 			close(dir_fd);
 		pthread_mutex_lock(&s->lock);
-		s->busy = false;
 		if (result < 0)
 			s->result = result;
+		s->busy = false; /* last: who sees it finds the result */
 		pthread_cond_broadcast(&s->changed);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -239,11 +239,12 @@ EVERY_TICK static bool writer_is_due(const struct store_writer *w, const struct 
  * them, and what was written since the last good one may be gone. */
 EVERY_TICK static void writer_check_sync(struct store_writer *w)
 {
+	bool idle = store_sync_wait(w->sync, 0); /* first: what it found may be a failure */
 	int r = store_sync_result(w->sync);
 	char why[120];
 
 	if (r == 0) {
-		if (w->asked_ns && store_sync_wait(w->sync, 0))
+		if (w->asked_ns && idle)
 			w->synced_ns = w->asked_ns;
 		return;
 	}

@@ -252,14 +252,13 @@ int bundle_open(const char *file, struct bundle *ret, struct err *err)
 		return r;
 	if (!packed.len)
 		return err_set(err, -ENODATA, "%s: empty, no capture", file);
-	r = bundle_unpack(packed.data, packed.len, &tar, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", file);
-	buf_free(&packed);
 	if (!mkdtemp(b.dir))
 		return err_path(err, -errno, "/tmp");
-	bundle_guard(&b);
-	r = bundle_extract(&tar, b.dir, err);
+	bundle_guard(&b); /* before much memory is taken, which the child would hold on to */
+	r = bundle_unpack(packed.data, packed.len, &tar, err);
+	buf_free(&packed);
+	if (r == 0)
+		r = bundle_extract(&tar, b.dir, err);
 	if (r < 0) {
 		bundle_close(&b);
 		return err_prefix(err, r, "%s", file);
@@ -276,8 +275,7 @@ void bundle_close(struct bundle *b)
 		close(b->alive);
 		while (waitpid(b->cleaner, NULL, 0) < 0 && errno == EINTR)
 			;
-	} else {
-		bundle_remove(b->dir);
 	}
+	bundle_remove(b->dir); /* there was no cleaner, or it was killed */
 	b->dir[0] = '\0';
 }

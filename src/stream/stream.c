@@ -4,11 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "auto.h"
-#include "text.h"
+#include "meta_lines.h"
 #include "tick_codec.h"
 #include "timefmt.h"
 
@@ -123,22 +122,13 @@ int stream_span(struct stream *s, uint64_t *ret_from_ns, uint64_t *ret_to_ns, st
 /* What the recorder wrote down of its interval in a window; 0 = nothing. */
 static uint64_t stream_told_interval(struct stream *s, uint64_t from_ns, uint64_t to_ns)
 {
-	static const char key[] = "\ninterval_ns=";
 	struct frame frame;
-	char digits[24] = "";
-	uint64_t ns = 0;
+	uint64_t ns;
 
 	if (store_reader_seek(s->reader, from_ns, to_ns, FRAME_BIT(FRAME_META), NULL) < 0 ||
 	    store_reader_next(s->reader, &frame, NULL) != 1)
 		return 0;
-	const char *found = memmem(frame.payload, frame.len, key, sizeof(key) - 1);
-	if (!found)
-		return 0;
-	found += sizeof(key) - 1;
-	size_t left = (size_t)((const char *)frame.payload + frame.len - found);
-	text_copy_n(digits, sizeof(digits), found, MIN_OF(left, sizeof(digits) - 1));
-	const char *p = digits;
-	return text_take_u64(&p, &ns) == 0 ? ns : 0;
+	return meta_lines_u64(frame.payload, frame.len, "interval_ns", &ns) ? ns : 0;
 }
 
 uint64_t stream_interval(struct stream *s, uint64_t at_ns)

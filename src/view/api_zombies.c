@@ -20,8 +20,11 @@ enum { NOW_MOST_LISTED = 1000, NOW_MOST_FILES = 200 };
 /* Growth is a matter of hours: a day before the end is looked at, whatever the window. */
 static const uint64_t trend_ns = 86400 * NS_PER_S;
 
-/* Without a census the counts of the last second are all there is; no owner is known then. */
-static void summary_of_second(struct api *api, uint64_t to_ns, struct census_summary *ret)
+/* Ticks may lie a minute apart (record --interval). */
+static const uint64_t look_back_s = 61;
+
+/* Without a census the counts of the last tick are all there is; no owner is known then. */
+static void summary_of_tick(struct api *api, uint64_t to_ns, struct census_summary *ret)
 {
 	const struct {
 		enum timeline_series series;
@@ -32,20 +35,23 @@ static void summary_of_second(struct api *api, uint64_t to_ns, struct census_sum
 		{ TIMELINE_LIVE, &ret->live, CENSUS_LIVE },
 		{ TIMELINE_DYING, &ret->dying, CENSUS_DYING },
 	};
-	uint64_t second = (to_ns - 1) / NS_PER_S;
-	double v;
+	uint64_t last = (to_ns - 1) / NS_PER_S;
 
-	ret->time_ns = second * NS_PER_S;
 	ret->method = CENSUS_BY_PROC_CGROUPS;
-	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
-		pthread_mutex_lock(&api->lock);
-		timeline_series_read(&api->timeline, counts[i].series, second, 1, 1, &v);
-		pthread_mutex_unlock(&api->lock);
-		if (isnan(v))
-			continue;
-		*counts[i].value = (uint64_t)v;
-		ret->have |= counts[i].bit;
+	pthread_mutex_lock(&api->lock);
+	for (uint64_t back = 0; !ret->have && back < MIN_OF(last, look_back_s); back++) {
+		uint64_t second = last - back;
+		ret->time_ns = second * NS_PER_S;
+		for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+			double v;
+			timeline_series_read(&api->timeline, counts[i].series, second, 1, 1, &v);
+			if (isnan(v))
+				continue;
+			*counts[i].value = (uint64_t)v;
+			ret->have |= counts[i].bit;
+		}
 	}
+	pthread_mutex_unlock(&api->lock);
 }
 
 static int read_recorded(struct api *api, const struct http_query *q, struct census_history *h,
@@ -68,7 +74,7 @@ static int read_recorded(struct api *api, const struct http_query *q, struct cen
 	r = around_read_recorded(stream, &parts, h, a, err);
 	api_stream_close(api, stream);
 	if (r >= 0 && !h->have_last)
-		summary_of_second(api, w.to_ns, &h->last);
+		summary_of_tick(api, w.to_ns, &h->last);
 	return r;
 }
 

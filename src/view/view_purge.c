@@ -270,7 +270,8 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 		return;
 	}
 	if (!r->rounds) {
-		fprintf(out, "nothing was changed: none of them can be freed\n");
+		fprintf(out, "nothing was changed: %s\n",
+			r->plan.zombies ? "none of them can be freed" : "there are none");
 		return;
 	}
 	fprintf(out, "freed %s zombies and %s in %s",

@@ -55,7 +55,9 @@ def beside_mpstat(where):
         ours = subprocess.Popen([HELPER, "record", store, "cores", str(SECONDS + 4)], stdout=subprocess.PIPE, text=True)
         time.sleep((2.5 - time.time() % 1) % 1 + 1)  # ours ticks on whole seconds
         peer = (mpstat_us(SECONDS + 1) - short) / SECONDS
-        return float(ours.communicate()[0]), peer
+        told = ours.communicate()[0]
+        assert ours.returncode == 0, "the recorder missed ticks: is the machine busy?"
+        return float(told), peer
     finally:
         shutil.rmtree(store)
 

@@ -38,6 +38,11 @@ tar -cf bare.tar empty
 refuses "bare.tar/proc/stat" "$zscope" cores --root bare.tar
 refuses "bare.tar: no systemd unit directory" "$zscope" audit --root bare.tar
 refuses "bare.tar: no recording in it" "$zscope" cores --root bare.tar --at -1m
+# a hostile name of a capture is no less hostile in a message about what lies in it
+mkdir -p stored/var/lib/zombiescope
+tar -cf "$(printf 'ev\033[31mil.tar')" -C stored .
+refuses 'ev?[31mil.tar' "$zscope" cores --at -1m --root "$(printf 'ev\033[31mil.tar')"
+! grep -q "$(printf '\033')" err || { echo "FAILED: an escape code came through"; status=1; }
 refuses "junk.tar.zst" "$zscope" check --root junk.tar.zst
 refuses "cut.tar.zst" "$zscope" check --root cut.tar.zst
 refuses "--count" "$zscope" cores --count many

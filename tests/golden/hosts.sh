@@ -70,7 +70,18 @@ compare npd-hybrid.txt "$zscope" check --format npd --root hybrid
 mkdir -p v2/proc/1
 echo runit >v2/proc/1/comm
 compare audit-no-systemd.txt "$zscope" audit --root v2
-rm -r v2/proc/1
+# ... also where it tells of units, but has no unit files
+mkdir -p v2/.zscope
+printf '\2\0\0\0\0' >v2/.zscope/units
+compare audit-no-files.txt "$zscope" audit --root v2
+# ... and of an enabled unit it does not claim that it did not run, when systemd did not tell
+rm v2/.zscope/units
+echo systemd >v2/proc/1/comm
+mkdir -p v2/etc/systemd/system/multi-user.target.wants v2/usr/lib/systemd/system
+printf '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n' >v2/usr/lib/systemd/system/ecs.service
+ln -s /usr/lib/systemd/system/ecs.service v2/etc/systemd/system/multi-user.target.wants/ecs.service
+compare audit-not-told.txt "$zscope" audit --all --root v2
+rm -r v2/proc/1 v2/etc/systemd v2/usr/lib/systemd
 
 # a host travels as one file and gives the same answer
 "$zscope" capture --root v1-96 -o "$tmp/v1-96.tar.zst" >/dev/null || status=1

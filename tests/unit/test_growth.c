@@ -75,6 +75,23 @@ TEST(falling_has_no_forecast)
 	CHECK_EQ(g.reaches_ns, 0);
 }
 
+/* The culprit was stopped, its zombies are still there. */
+TEST(what_is_reached_is_reached_also_when_nothing_grows)
+{
+	struct census_point p[61];
+	struct footprint f;
+	struct growth g;
+
+	for (unsigned i = 0; i < 61; i++)
+		p[i] = counted((1000000 + i * 60) * NS_PER_S, 72000);
+	growth_judge(p, 61, 250000, UINT64_C(64000000000), &f, &g);
+	CHECK_EQ(g.reaches_ns, p[60].time_ns);
+	CHECK_EQ(g.ram_reaches_ns, p[60].time_ns);
+	CHECK_NEAR(g.rate_per_hour, 0, 0.001);
+	growth_judge(p, 61, 250000, UINT64_C(640000000000), &f, &g);
+	CHECK_EQ(g.ram_reaches_ns, 0); /* a tenth of so much is far, and nothing grows */
+}
+
 TEST(footprint_is_measured_where_the_number_moved)
 {
 	struct census_point p[101];

@@ -19,7 +19,8 @@ export function day(t: number): string {
 export const stamp = (t: number, fraction = 0): string => `${day(t)} ${clock(t, fraction)}`;
 
 export function span(s: number): string {
-  if (s > 0 && s < 0.001) return `${Math.round(s * 1e6)} µs`;
+  if (s <= 0) return "0 s";
+  if (s < 0.001) return `${Math.round(s * 1e6)} µs`;
   if (s < 1) return `${s < 0.01 ? (s * 1000).toFixed(1) : Math.round(s * 1000)} ms`;
   if (s < 60) return `${s < 10 && s % 1 ? s.toFixed(1) : Math.round(s)} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;

@@ -99,9 +99,10 @@ function Payers(props: { reclaim: Reclaim }): JSX.Element | null {
     .filter((g) => g.kind !== "kswapd") // nobody waited for it
     .flatMap((g) => g.payers.map((p) => ({ p, g }))).sort((a, b) => b.p.total_ns - a.p.total_ns);
   if (!rows.length) return null;
+  const processes = new Set(rows.map((r) => r.p.pid)).size;
   return (
     <>
-      <h3>Who waited for it <span class="dim">{count(rows.length)} {rows.length === 1 ? "process" : "processes"}{props.reclaim.lost_payers ? `; of ${count(props.reclaim.lost_payers)} passes it is not known` : ""}</span></h3>
+      <h3>Who waited for it <span class="dim">{count(processes)} {processes === 1 ? "process" : "processes"}{props.reclaim.lost_payers ? `; of ${count(props.reclaim.lost_payers)} passes it is not known` : ""}</span></h3>
       <Table label="who waited for reclaim" columns={PAYERS} rows={rows} most={5} />
     </>
   );
