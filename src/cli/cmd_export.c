@@ -5,6 +5,7 @@
 #include "auto.h"
 #include "commands.h"
 #include "export_folded.h"
+#include "export_json.h"
 #include "export_perf_script.h"
 #include "export_pprof.h"
 #include "export_speedscope.h"
@@ -12,6 +13,7 @@
 #include "folded.h"
 #include "import.h"
 #include "profile_read.h"
+#include "profile_window.h"
 #include "store_reader.h"
 
 struct export_options {
@@ -143,6 +145,16 @@ static int export_write(struct buf *out, const struct profile *p, const struct e
 	return out->failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+static int export_print_json(const struct invocation *in, const struct profile *p, struct err *err)
+{
+	const struct export_options *o = in->options;
+	struct envelope envelope;
+
+	profile_window_envelope(p, &envelope);
+	int r = export_json(stdout, p, &envelope, o->event, in->now_ns);
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}
+
 static int export_diff(const struct invocation *in, struct buf *out, struct err *err)
 {
 	const struct export_options *o = in->options;
@@ -164,8 +176,8 @@ static int export_run(struct invocation *in, struct err *err)
 	const struct export_options *o = in->options;
 	AUTO_PROFILE struct profile p = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	int formats =
-		o->perf_script + o->folded + o->svg + o->html + o->pprof + o->speedscope + o->diff;
+	int formats = o->perf_script + o->folded + o->svg + o->html + o->pprof + o->speedscope +
+		      o->diff + in->common.json;
 	int r;
 
 	if (formats > 1)
@@ -179,7 +191,8 @@ static int export_run(struct invocation *in, struct err *err)
 			return err_set(err, -ENOMEM, "out of memory");
 		r = in->n_args ? export_read_file(in, &p, err) : export_read_store(in, &p, err);
 		if (r == 0)
-			r = export_write(&out, &p, o, err);
+			r = in->common.json ? export_print_json(in, &p, err)
+					    : export_write(&out, &p, o, err);
 	}
 	if (r < 0)
 		return r;
@@ -201,14 +214,21 @@ const struct command cmd_export = {
 		"Folded stacks have the very form that FlameGraph's stackcollapse-perf.pl gives "
 		"them, with its "
 		"options. When samples of several events were recorded, all formats but perf "
-		"script show one of "
+		"script and JSON show one of "
 		"them: the first, or --event.\n\n"
+		"--json is for programs that want every sample: the first line tells host, window "
+		"and how many samples follow, then each is an object on a line of its own, in "
+		"time order: time, time_ns, cpu, pid, tid, comm, cgroup, event, period (each "
+		"where it was recorded) and stack, from the leaf to the root, its frames with "
+		"name and object (the file they are in), and the address where the name is that of "
+		"the object only. Of all events, or of --event.\n\n"
 		"--diff BEFORE AFTER compares two files of folded stacks, as difffolded.pl does.",
 	.examples = "zscope export --at 00:39:48 --for 5s > window.txt\n"
 		    "zscope export --folded --kernel perf.data | flamegraph.pl > flame.svg\n"
 		    "zscope export --pprof --from -1h > hour.pb.gz\n"
+		    "zscope export --json --from -1m | jq -r 'select(.cpu == 5).stack[0].name'\n"
 		    "zscope export --diff -n before.folded after.folded\n",
-	.common = COMMON_ROOT | COMMON_STORE | COMMON_WINDOW,
+	.common = COMMON_JSON | COMMON_ROOT | COMMON_STORE | COMMON_WINDOW,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct export_options),

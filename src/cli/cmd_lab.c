@@ -40,11 +40,9 @@ static void lab_print(void *arg, const char *line)
 
 static void lab_json_start(struct json *j, struct buf *out, struct invocation *in)
 {
-	AUTO_ROOT struct root root = { .fd = -1 };
-	struct envelope envelope = { 0 };
+	struct envelope envelope;
 
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	envelope_read_live(&envelope);
 	json_init(j, out);
 	json_object(j, NULL);
 	envelope_json(j, &envelope, "lab", in->now_ns);

@@ -6,6 +6,8 @@
 
 #include "auto.h"
 #include "commands.h"
+#include "envelope.h"
+#include "json.h"
 #include "note_spool.h"
 #include "timefmt.h"
 
@@ -18,6 +20,23 @@ static const struct option options[] = {
 };
 
 enum { NOTE_TEXT_MAX = 4000 };
+
+static void note_json(const char *store, const struct rec_event *note)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct envelope envelope;
+	struct json j;
+
+	envelope_read_live(&envelope);
+	json_init(&j, &out);
+	json_object(&j, NULL);
+	envelope_json(&j, &envelope, "note", note->time_ns);
+	json_str(&j, "text", note->text);
+	json_str(&j, "user", note->fields[0].value);
+	json_str(&j, "store", store);
+	json_end_object(&j);
+	puts(buf_str(&out));
+}
 
 static int note_run(struct invocation *in, struct err *err)
 {
@@ -47,7 +66,11 @@ static int note_run(struct invocation *in, struct err *err)
 		.n_fields = ARRAY_LEN(fields),
 	};
 	int r = note_spool_put(in->store, &event, err);
-	return r < 0 ? r : STATUS_OK;
+	if (r < 0)
+		return r;
+	if (in->common.json)
+		note_json(in->store, &event);
+	return STATUS_OK;
 }
 
 const struct command cmd_note = {
@@ -57,10 +80,11 @@ const struct command cmd_note = {
 	.description = "Adds a remark to the recording, so that what people did stands beside what "
 		       "the host did: a deployment, a reboot of a switch, the moment a user "
 		       "complained. It is shown by zscope events at once; a running recorder takes "
-		       "it into the recording within a second.",
+		       "it into the recording within a second. --json prints the note as it was "
+		       "stored.",
 	.examples = "zscope note \"moved irqs off core 5\"\n"
 		    "zscope note --at -10m \"first complaint\"\n",
-	.common = COMMON_STORE,
+	.common = COMMON_JSON | COMMON_STORE,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct note_cli),

@@ -5,6 +5,8 @@
 
 #include "auto.h"
 #include "commands.h"
+#include "envelope.h"
+#include "json.h"
 #include "record_parts.h"
 #include "segment.h"
 #include "systemd_library.h"
@@ -66,46 +68,81 @@ static int record_parse_size(const char *text, uint64_t *ret, struct err *err)
 	return err_set(err, -EINVAL, "--max-bytes takes a size as 500M or 2G, not '%s'", text);
 }
 
+/* Who hears what the recorder says. */
+struct record_teller {
+	bool json;
+	const char *store;
+	struct envelope envelope;
+	bool told; /* that the service manager hears nothing */
+};
+
+/* A line on stdout, at once: whoever reads it acts on it. */
+static void record_json(const struct record_teller *t, const char *state, const char *key,
+			const char *value)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json j;
+
+	json_init(&j, &out);
+	json_object(&j, NULL);
+	envelope_json(&j, &t->envelope, "record", clock_real_ns());
+	json_str(&j, "state", state);
+	if (key)
+		json_str(&j, key, value);
+	json_end_object(&j);
+	puts(buf_str(&out));
+	fflush(stdout);
+}
+
 static void record_say(void *arg, const char *line)
 {
-	fprintf(stderr, "zscope record: %s\n", line);
+	const struct record_teller *t = arg;
+
+	if (t->json)
+		record_json(t, "said", "text", line);
+	else
+		fprintf(stderr, "zscope record: %s\n", line);
 }
 
 /* The service manager, when it started us as a service that answers. */
-static void record_notify(const char *state)
+static void record_notify(struct record_teller *t, const char *state)
 {
-	static bool told;
 	struct err err;
 
 	if (!getenv("NOTIFY_SOCKET"))
 		return;
-	if (systemd_library_load(&err) == 0) {
+	int r = systemd_library_load(&err);
+	if (r == 0) {
 		systemd.notify(0, state);
-		return;
+	} else if (!t->told) {
+		err_prefix(&err, r,
+			   "the service manager cannot be told that this runs, and may end it");
+		record_say(t, err.text);
+		t->told = true;
 	}
-	if (!told)
-		fprintf(stderr,
-			"zscope record: the service manager cannot be told that this runs, and may "
-			"end it: %s\n",
-			err.text);
-	told = true;
 }
 
 /* It hears of every tick. */
 static void record_alive(void *arg, bool first)
 {
+	struct record_teller *t = arg;
+
 	if (!first) {
-		record_notify("WATCHDOG=1");
+		record_notify(t, "WATCHDOG=1");
 		return;
 	}
-	fprintf(stderr, "zscope record: recording to %s\n", (const char *)arg);
-	record_notify("READY=1\nSTATUS=recording");
+	if (t->json)
+		record_json(t, "recording", "store", t->store);
+	else
+		fprintf(stderr, "zscope record: recording to %s\n", t->store);
+	record_notify(t, "READY=1\nSTATUS=recording");
 }
 
 static int record_run(struct invocation *in, struct err *err)
 {
 	const struct record_options *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
+	struct record_teller teller = { .json = in->common.json, .store = in->store };
 	struct record_parts parts;
 	struct recorder_options r = {
 		.store_dir = in->store,
@@ -118,11 +155,11 @@ static int record_run(struct invocation *in, struct err *err)
 		.interval_ns = o->interval.value,
 		.say = record_say,
 		.alive = record_alive,
+		.arg = &teller,
 	};
 
 	record_parts_fill(&parts, (unsigned)o->hz.value, o->no_profile);
 	r.n_parts = parts.n;
-	r.arg = (void *)r.store_dir;
 	int code = record_check("interval", &o->interval, 100 * NS_PER_MS, 60 * NS_PER_S,
 				"100ms to 1m", err);
 	if (code == 0)
@@ -135,9 +172,13 @@ static int record_run(struct invocation *in, struct err *err)
 	code = o->max_bytes ? record_parse_size(o->max_bytes, &r.store.max_bytes, err) : 0;
 	if (code == 0)
 		code = root_open(NULL, &root, err);
-	if (code == 0)
+	if (code == 0) {
+		envelope_read(&root, &teller.envelope);
 		code = recorder_run(&r, err);
-	record_notify("STOPPING=1");
+	}
+	record_notify(&teller, "STOPPING=1");
+	if (code == 0 && teller.json)
+		record_json(&teller, "ended", NULL, NULL);
 	return code < 0 ? code : STATUS_OK;
 }
 
@@ -160,11 +201,16 @@ const struct command cmd_record = {
 		"\n"
 		"SIGTERM and SIGINT end it cleanly; after a kill or a power cut everything up to "
 		"the last seconds is readable. One recorder may write to a directory. Files are "
-		"readable by their owner only.",
+		"readable by their owner only.\n"
+		"\n"
+		"With --json, stdout has one object per line, as soon as it happens, and stderr "
+		"only an error that ends it: state is \"said\" with the text of each line that "
+		"would go to stderr, \"recording\" with the store when the first tick is written, "
+		"\"ended\" last, when it ended as asked.",
 	.examples = "zscope record\n"
 		    "zscope record --store /var/tmp/rec --for 10m\n"
 		    "zscope record --max-bytes 500M --max-age 3d\n",
-	.common = COMMON_STORE,
+	.common = COMMON_JSON | COMMON_STORE,
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct record_options),

@@ -19,15 +19,35 @@ static const struct option options[] = {
 	       "whose flame graph (default: the hottest core of the incident)"),
 };
 
+static void report_json(struct api *api, const char *path, size_t bytes,
+			const struct api_window *shown)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json j;
+
+	api_begin(api, &j, &out, "report");
+	json_str(&j, "file", path);
+	json_u64(&j, "bytes", bytes);
+	json_time(&j, "from", shown->from_ns);
+	json_time(&j, "to", shown->to_ns);
+	api_end(&j);
+	fputs(buf_str(&out), stdout);
+}
+
 static int report_run(struct invocation *in, struct err *err)
 {
 	const struct report_cli *cli = in->options;
 	const char *path = cli->output ? cli->output : "zscope-report.html";
+	bool to_stdout = strcmp(path, "-") == 0;
 	struct report_options o = { .by_cpu = cli->cpu.set, .cpu = (uint32_t)cli->cpu.value };
 	AUTO_BUF struct buf out = { 0 };
+	struct api_window shown;
 	struct api *api = NULL;
-	int r = api_open_once(in->store, &api, err);
 
+	if (in->common.json && to_stdout)
+		return err_set(err, -EINVAL,
+			       "--json and the report itself cannot both go to stdout");
+	int r = api_open_once(in->store, &api, err);
 	if (r < 0)
 		return r;
 	/* --at names the moment in focus, --from and --to what is shown around it */
@@ -37,12 +57,14 @@ static int report_run(struct invocation *in, struct err *err)
 		o.to_ns = in->common.to.value;
 	if (in->common.at.set)
 		o.at_ns = in->common.at.value;
-	r = report_write(api, &o, &out, err);
-	if (r >= 0 && strcmp(path, "-") == 0)
+	r = report_write(api, &o, &out, &shown, err);
+	if (r >= 0 && to_stdout)
 		fwrite(out.data, 1, out.len, stdout);
 	else if (r >= 0)
 		r = whole_file_write(path, 0600, &out, err);
-	if (r >= 0 && strcmp(path, "-") != 0)
+	if (r >= 0 && in->common.json)
+		report_json(api, path, out.len, &shown);
+	else if (r >= 0 && !to_stdout)
 		fprintf(stderr, "%s: %zu KiB\n", path, out.len / 1024);
 	api_close(api);
 	return r < 0 ? r : STATUS_OK;
@@ -58,10 +80,11 @@ const struct command cmd_report = {
 		"zombies, what was unknown. The data lies inside as inert JSON; at most 5 MB; it "
 		"prints well.\n"
 		"The incident is the last critical event of the window, else its hottest second; "
-		"--at names another moment.",
+		"--at names another moment. --json says what was written: file, bytes, and from "
+		"and to of the window that is shown.",
 	.examples = "zscope report\nzscope report --at 03:12:07 -o incident.html\nzscope report "
 		    "--from -30m --to now -o - | gzip > report.html.gz\n",
-	.common = COMMON_STORE | COMMON_WINDOW,
+	.common = COMMON_JSON | COMMON_STORE | COMMON_WINDOW,
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.options_size = sizeof(struct report_cli),

@@ -6,7 +6,10 @@
 
 #include "api.h"
 #include "commands.h"
+#include "envelope.h"
+#include "json.h"
 #include "text.h"
+#include "timefmt.h"
 
 struct serve_cli {
 	const char *listen, *host;
@@ -53,6 +56,28 @@ static void wait_for_signal(const sigset_t *set)
 		;
 }
 
+static void serve_tell(const struct invocation *in, const char *address, unsigned port)
+{
+	AUTO_BUF struct buf url = { 0 }, out = { 0 };
+	struct envelope envelope;
+	struct json j;
+
+	buf_addf(&url, strchr(address, ':') ? "http://[%s]:%u/" : "http://%s:%u/", address, port);
+	if (in->common.json) {
+		envelope_read_live(&envelope);
+		json_init(&j, &out);
+		json_object(&j, NULL);
+		envelope_json(&j, &envelope, "serve", clock_real_ns());
+		json_str(&j, "url", buf_str(&url));
+		json_str(&j, "address", address);
+		json_u64(&j, "port", port);
+		json_str(&j, "store", in->store);
+		json_end_object(&j);
+	}
+	puts(in->common.json ? buf_str(&out) : buf_str(&url));
+	fflush(stdout);
+}
+
 static int serve_run(struct invocation *in, struct err *err)
 {
 	const struct serve_cli *cli = in->options;
@@ -87,9 +112,7 @@ static int serve_run(struct invocation *in, struct err *err)
 				"zscope: %s is not loopback: whoever reaches it can read "
 				"this recording; use a proxy with a login\n",
 				address);
-		printf(strchr(address, ':') ? "http://[%s]:%u/\n" : "http://%s:%u/\n", address,
-		       http_server_port(server));
-		fflush(stdout);
+		serve_tell(in, address, http_server_port(server));
 		wait_for_signal(&set);
 		api_server(api, NULL);
 	}
@@ -108,12 +131,13 @@ const struct command cmd_serve = {
 		"store. Listens on loopback, answers only GET, and only requests whose Host header "
 		"names this machine's loopback (or a name given with --host): a page of another "
 		"site cannot reach it.\n"
-		"Prints the address of the page on stdout and runs until SIGINT or SIGTERM.\n"
+		"Prints the address of the page on stdout (with --json one object: url, address, "
+		"port, store) and runs until SIGINT or SIGTERM.\n"
 		"The only command that needs libmicrohttpd (Debian: libmicrohttpd12), which it "
 		"loads when it starts.",
 	.examples = "zscope serve\nzscope serve --store /var/lib/zombiescope --listen "
 		    "127.0.0.1:0\nzscope serve --listen 10.0.0.7:9760 --host node-7\n",
-	.common = COMMON_STORE,
+	.common = COMMON_JSON | COMMON_STORE,
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.options_size = sizeof(struct serve_cli),

@@ -136,16 +136,14 @@ static int validate_follow(struct invocation *in, const char *store, struct vali
 static void validate_print(struct invocation *in, const struct validation *v)
 {
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
-	struct envelope envelope = { 0 };
+	struct envelope envelope;
 	struct json j;
 
 	if (!in->common.json) {
 		view_validate_text(stdout, &in->out, v);
 		return;
 	}
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	envelope_read_live(&envelope);
 	json_init(&j, &out);
 	json_object(&j, NULL);
 	envelope_json(&j, &envelope, "validate", in->now_ns);

@@ -8,8 +8,7 @@
 static int version_run(struct invocation *in, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
-	struct envelope envelope = { 0 };
+	struct envelope envelope;
 	struct json j;
 
 	(void)err;
@@ -19,8 +18,7 @@ static int version_run(struct invocation *in, struct err *err)
 	}
 	json_init(&j, &out);
 	json_object(&j, NULL);
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &envelope);
+	envelope_read_live(&envelope);
 	envelope_json(&j, &envelope, "version", in->now_ns);
 	json_str(&j, "version", ZSCOPE_VERSION);
 	json_end_object(&j);

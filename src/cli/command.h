@@ -3,7 +3,7 @@
  *
  * To add a command: write cmd_NAME.c with a `const struct command cmd_NAME`, declare it in
  * commands.h, add it to the table in commands.c and the file to meson.build. The lint test fails
- * when a command lacks a summary, a description or an example. */
+ * when a command lacks a summary, a description, an example or --json. */
 #pragma once
 
 #include <stdbool.h>

@@ -110,3 +110,5 @@ int api_units(struct api *api, const struct http_request *q, struct http_answer 
 	      struct err *err);
 int api_metrics(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err);
+/* The same numbers: "metrics": [...] */
+void api_metrics_json(struct api *api, struct json *j);

@@ -8,7 +8,6 @@
 #include "churn_summary.h"
 #include "map.h"
 #include "note_spool.h"
-#include "root.h"
 #include "text.h"
 #include "tick_codec.h"
 #include "timefmt.h"
@@ -337,7 +336,6 @@ static void *feed_thread(void *arg)
 
 static struct api *api_new(const char *store)
 {
-	AUTO_ROOT struct root root = { .fd = -1 };
 	struct api *api = calloc(1, sizeof(*api));
 
 	if (!api)
@@ -345,8 +343,7 @@ static struct api *api_new(const char *store)
 	text_copy(api->store, sizeof(api->store), store);
 	pthread_mutex_init(&api->lock, NULL);
 	pthread_cond_init(&api->wake, NULL);
-	if (root_open(NULL, &root, NULL) == 0)
-		envelope_read(&root, &api->envelope);
+	envelope_read_live(&api->envelope);
 	return api;
 }
 

@@ -22,6 +22,15 @@ void envelope_read(const struct root *root, struct envelope *ret)
 	envelope_line(root, "proc/sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
 }
 
+void envelope_read_live(struct envelope *ret)
+{
+	AUTO_ROOT struct root root = { .fd = -1 };
+
+	*ret = (struct envelope){ 0 };
+	if (root_open(NULL, &root, NULL) == 0)
+		envelope_read(&root, ret);
+}
+
 void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e)
 {
 	const char *at;

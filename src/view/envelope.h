@@ -14,6 +14,8 @@ struct envelope {
 /* From the tree that is looked at (proc/sys/kernel/hostname, osrelease; etc/hostname for an image);
  * "" = unknown. */
 void envelope_read(const struct root *root, struct envelope *ret);
+/* Of this host, for what looks at no tree. */
+void envelope_read_live(struct envelope *ret);
 /* Of a recording: the host that it was made on, from the lines of a META frame ("host=...",
  * "kernel=..."). What they do not say stays as it is. */
 void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e);

@@ -231,8 +231,7 @@ int export_folded_event(const struct profile *p, const char *wanted)
 	return first;
 }
 
-/* Samples without an event's name belong to every selection. */
-static bool event_shown(const struct profile *p, const struct profile_sample *s, int event)
+bool export_folded_shows(const struct profile *p, const struct profile_sample *s, int event)
 {
 	if (event < 0 || s->event >= p->meta.events.len || !p->meta.events.items[s->event])
 		return true;
@@ -271,7 +270,7 @@ static bool count_samples(const struct profile *p, const struct folded_options *
 	vec_foreach (&p->samples, s) {
 		bool is_new = false;
 		uint64_t *slot, place = (uint64_t)s->comm << 32 | s->stack;
-		if (!event_shown(p, s, event))
+		if (!export_folded_shows(p, s, event))
 			continue;
 		if (o->pid || o->tid) {
 			uint64_t key[3] = { place, (uint64_t)s->pid << 32 | (o->tid ? s->tid : 0),

@@ -26,3 +26,5 @@ void export_folded(struct buf *out, const struct profile *p, const struct folded
 void export_folded_symbol(struct buf *out, const char *symbol, size_t len, const char *comm);
 /* Index of the event that a view of one event shows; -1 = all (none has a name). */
 int export_folded_event(const struct profile *p, const char *wanted);
+/* Whether a view of that event shows the sample; those without an event's name belong to each. */
+bool export_folded_shows(const struct profile *p, const struct profile_sample *s, int event);

@@ -191,8 +191,7 @@ static bool count_samples(const struct profile *p, int event, struct pprof_count
 	vec_foreach (&p->samples, s) {
 		struct pprof_key key = { s->stack, s->comm, s->pid };
 		bool fresh;
-		if (event >= 0 && s->event < p->meta.events.len && p->meta.events.items[s->event] &&
-		    s->event != event)
+		if (!export_folded_shows(p, s, event))
 			continue;
 		uint64_t *i = map_str_put(&at, (const char *)&key, sizeof(key), &fresh);
 		if (!i)

@@ -56,8 +56,7 @@ static bool collect(struct speedscope *c, const struct profile *p, int event)
 {
 	vec_foreach (&p->samples, s) {
 		bool fresh;
-		if (event >= 0 && s->event < p->meta.events.len && p->meta.events.items[s->event] &&
-		    s->event != event)
+		if (!export_folded_shows(p, s, event))
 			continue;
 		uint64_t *comm = map_u64_put(&c->comms, s->comm, &fresh);
 		if (!comm)

@@ -136,8 +136,7 @@ int export_tree_add(struct export_tree *t, const struct profile *p, const char *
 						  ? profile_text(p, p->meta.events.items[shown])
 						  : "");
 	vec_foreach (&p->samples, s) {
-		if (shown >= 0 && s->event < p->meta.events.len && p->meta.events.items[s->event] &&
-		    s->event != shown)
+		if (!export_folded_shows(p, s, shown))
 			continue;
 		count = map_u64_put(&counts, (uint64_t)s->comm << 32 | s->stack, NULL);
 		if (!count)

@@ -1,6 +1,7 @@
 #include "metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "auto.h"
@@ -16,11 +17,19 @@ enum {
 	METRICS_MOST_QUOTAS = 64,
 };
 
+/* One walk over the numbers, two forms: Prometheus text, or objects of JSON. */
 struct writer {
 	struct buf *out;
-	const char *name; /* of the family, without _total */
+	struct json *j;          /* NULL = text into *out */
+	const char *name, *help; /* of the family, the name without _total */
 	bool open, counter;
+	unsigned labels; /* of this sample */
 };
+
+static const char *type_name(const struct writer *w)
+{
+	return w->counter ? "counter" : "gauge";
+}
 
 /* unit is part of the name already; OpenMetrics wants it said. "" = none. */
 static void family(struct writer *w, const char *name, const char *unit, bool counter,
@@ -29,27 +38,62 @@ static void family(struct writer *w, const char *name, const char *unit, bool co
 	const char *suffix = counter && !w->open ? "_total" : "";
 
 	w->name = name;
+	w->help = help;
 	w->counter = counter;
+	if (w->j)
+		return;
 	buf_addf(w->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, suffix, help, name, suffix,
-		 counter ? "counter" : "gauge");
+		 type_name(w));
 	if (w->open && *unit)
 		buf_addf(w->out, "# UNIT %s %s\n", name, unit);
 }
 
+/* begin_sample, any labels, then its value: number or fraction. */
 static void begin_sample(struct writer *w)
 {
-	buf_add_str(w->out, w->name);
-	if (w->counter)
-		buf_add_str(w->out, "_total");
+	char name[100];
+
+	w->labels = 0;
+	if (!w->j) {
+		buf_add_str(w->out, w->name);
+		if (w->counter)
+			buf_add_str(w->out, "_total");
+		return;
+	}
+	snprintf(name, sizeof(name), "%s%s", w->name, w->counter ? "_total" : "");
+	json_object(w->j, NULL);
+	json_str(w->j, "name", name);
+	json_str(w->j, "type", type_name(w));
+	json_str(w->j, "help", w->help);
+	json_object(w->j, "labels");
 }
 
-static void label(struct writer *w, bool first, const char *key, const char *value)
+static void label(struct writer *w, const char *key, const char *value)
 {
-	buf_add_str(w->out, first ? "{" : ",");
+	if (w->j) {
+		json_str(w->j, key, value);
+		return;
+	}
+	buf_add_char(w->out, w->labels++ ? ',' : '{');
 	buf_add_str(w->out, key);
 	buf_add_str(w->out, "=\"");
 	esc_metrics(w->out, value, strlen(value));
 	buf_add_char(w->out, '"');
+}
+
+static void end_sample(struct writer *w, const char *value, size_t len)
+{
+	if (w->j) {
+		json_end_object(w->j);
+		json_raw(w->j, "value", value, len);
+		json_end_object(w->j);
+		return;
+	}
+	if (w->labels)
+		buf_add_char(w->out, '}');
+	buf_add_char(w->out, ' ');
+	buf_add(w->out, value, len);
+	buf_add_char(w->out, '\n');
 }
 
 static void number(struct writer *w, uint64_t value)
@@ -57,22 +101,24 @@ static void number(struct writer *w, uint64_t value)
 	char text[24];
 	char *at = text + sizeof(text);
 
-	*--at = '\n';
 	do {
 		*--at = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	*--at = ' ';
-	buf_add(w->out, at, (size_t)(text + sizeof(text) - at));
+	end_sample(w, at, (size_t)(text + sizeof(text) - at));
 }
 
 /* value in units of 1/scale, as seconds or the like */
 static void fraction(struct writer *w, uint64_t value, uint64_t scale)
 {
-	if (value % scale == 0)
+	char text[32];
+
+	if (value % scale == 0) {
 		number(w, value / scale);
-	else
-		buf_addf(w->out, " %.9g\n", (double)value / (double)scale);
+		return;
+	}
+	int n = snprintf(text, sizeof(text), "%.9g", (double)value / (double)scale);
+	end_sample(w, text, (size_t)n);
 }
 
 static void plain(struct writer *w, uint64_t value)
@@ -84,22 +130,32 @@ static void plain(struct writer *w, uint64_t value)
 static void one(struct writer *w, const char *key, const char *text, uint64_t value)
 {
 	begin_sample(w);
-	label(w, true, key, text);
-	buf_add_char(w->out, '}');
+	label(w, key, text);
 	number(w, value);
+}
+
+static void begin_pair(struct writer *w, const char *key, const char *text, const char *key2,
+		       const char *text2)
+{
+	begin_sample(w);
+	label(w, key, text);
+	label(w, key2, text2);
 }
 
 static void write_cores(struct writer *w, const struct totals *t)
 {
+	char cpu[24];
+
 	family(w, "zscope_core_saturated_seconds", "seconds", true,
 	       "Seconds in which the core was at least 95 percent busy, integrated at 1 Hz, by the "
 	       "mode that took most of them.");
-	for (size_t i = 0; i < t->n_cores; i++)
+	for (size_t i = 0; i < t->n_cores; i++) {
+		snprintf(cpu, sizeof(cpu), "%zu", i);
 		for (int m = 0; m < TOTALS_MODES; m++) {
-			buf_add_str(w->out, "zscope_core_saturated_seconds_total{cpu=\"");
-			buf_addf(w->out, "%zu\",mode=\"%s\"}", i, totals_mode_name(m));
+			begin_pair(w, "cpu", cpu, "mode", totals_mode_name(m));
 			fraction(w, t->cores[i].saturated_ns[m], UINT64_C(1000000000));
 		}
+	}
 }
 
 static void write_events(struct writer *w, const struct totals *t)
@@ -110,10 +166,7 @@ static void write_events(struct writer *w, const struct totals *t)
 	       "Resets of a network interface's driver, by cause.");
 	for (size_t i = 0; i < t->n_nics; i++)
 		for (size_t k = 0; k < TOTALS_REASONS; k++) {
-			begin_sample(w);
-			label(w, true, "device", t->nics[i].iface);
-			label(w, false, "reason", totals_reason(k));
-			buf_add_char(w->out, '}');
+			begin_pair(w, "device", t->nics[i].iface, "reason", totals_reason(k));
 			number(w, t->nics[i].resets[k]);
 		}
 	family(w, "zscope_unit_restarts", "", true, "Restarts of a unit by the service manager.");
@@ -124,10 +177,7 @@ static void write_events(struct writer *w, const struct totals *t)
 	family(w, "zscope_events", "", true, "Events on the timeline, by source and severity.");
 	for (int s = 0; s < EVENT_SOURCE_END; s++)
 		for (int k = 0; k < 3; k++) {
-			begin_sample(w);
-			label(w, true, "source", event_source_name(s));
-			label(w, false, "severity", severities[k]);
-			buf_add_char(w->out, '}');
+			begin_pair(w, "source", event_source_name(s), "severity", severities[k]);
 			number(w, t->events[s][k]);
 		}
 	family(w, "zscope_purges", "", true, "Purges of zombie memory cgroups.");
@@ -171,15 +221,11 @@ static void write_memcg(struct writer *w, const struct metrics_input *in)
 				rest += in->owners[i].count;
 				continue;
 			}
-			begin_sample(w);
-			label(w, true, "owner", in->owners[i].owner);
-			label(w, false, "kind", in->owners[i].kind);
-			buf_add_char(w->out, '}');
+			begin_pair(w, "owner", in->owners[i].owner, "kind", in->owners[i].kind);
 			number(w, in->owners[i].count);
 		}
 		if (rest) {
-			begin_sample(w);
-			buf_add_str(w->out, "{owner=\"other\",kind=\"other\"}");
+			begin_pair(w, "owner", "other", "kind", "other");
 			number(w, rest);
 		}
 	}
@@ -236,10 +282,8 @@ static void write_pressure(struct writer *w, const struct tick *t)
 		for (int full = 0; full < 2; full++) {
 			if (!(p->have & (full ? REC_PRESSURE_FULL_TOTAL : REC_PRESSURE_SOME_TOTAL)))
 				continue;
-			begin_sample(w);
-			label(w, true, "resource", names[p->resource]);
-			label(w, false, "tasks", full ? "all" : "some");
-			buf_add_char(w->out, '}');
+			begin_pair(w, "resource", names[p->resource], "tasks",
+				   full ? "all" : "some");
 			fraction(w, full ? p->full_total : p->some_total, 1000000);
 		}
 	}
@@ -258,8 +302,7 @@ static void write_quotas(struct writer *w, const struct tick *t)
 		if (!(q->have & REC_QUOTA_THROTTLED_TIME) || !q->cgroup)
 			continue;
 		begin_sample(w);
-		label(w, true, "cgroup", q->cgroup);
-		buf_add_char(w->out, '}');
+		label(w, "cgroup", q->cgroup);
 		fraction(w, q->throttled_time, 1000000);
 	}
 }
@@ -299,19 +342,33 @@ static void write_recorder(struct writer *w, const struct metrics_input *in)
 	plain(w, s->store_bytes);
 }
 
+static void write_all(struct writer *w, const struct metrics_input *in)
+{
+	family(w, "zscope_build_info", "", false, "The version of zscope, always 1.");
+	one(w, "version", ZSCOPE_VERSION, 1);
+	write_memcg(w, in);
+	write_cores(w, in->totals);
+	write_events(w, in->totals);
+	write_quotas(w, in->last);
+	write_reclaim(w, in->last);
+	write_pressure(w, in->last);
+	write_recorder(w, in);
+}
+
 void metrics_write(struct buf *out, const struct metrics_input *in, bool openmetrics)
 {
 	struct writer w = { .out = out, .open = openmetrics };
 
-	family(&w, "zscope_build_info", "", false, "The version of zscope, always 1.");
-	one(&w, "version", ZSCOPE_VERSION, 1);
-	write_memcg(&w, in);
-	write_cores(&w, in->totals);
-	write_events(&w, in->totals);
-	write_quotas(&w, in->last);
-	write_reclaim(&w, in->last);
-	write_pressure(&w, in->last);
-	write_recorder(&w, in);
+	write_all(&w, in);
 	if (openmetrics)
 		buf_add_str(out, "# EOF\n");
+}
+
+void metrics_json(struct json *j, const struct metrics_input *in)
+{
+	struct writer w = { .j = j };
+
+	json_array(j, "metrics");
+	write_all(&w, in);
+	json_end_array(j);
 }

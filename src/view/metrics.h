@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "json.h"
 #include "tick.h"
 #include "totals.h"
 
@@ -26,5 +27,7 @@ struct metrics_input {
 
 /* openmetrics: with units, created names and # EOF; else the Prometheus text format 0.0.4. */
 void metrics_write(struct buf *out, const struct metrics_input *in, bool openmetrics);
+/* "metrics": [{name, type, help, labels: {}, value}] */
+void metrics_json(struct json *j, const struct metrics_input *in);
 #define METRICS_TYPE_PLAIN "text/plain; version=0.0.4; charset=utf-8"
 #define METRICS_TYPE_OPEN  "application/openmetrics-text; version=1.0.0; charset=utf-8"

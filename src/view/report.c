@@ -183,7 +183,7 @@ static void add_data(struct api *api, struct buf *out, const struct report_optio
 }
 
 int report_write(struct api *api, const struct report_options *options, struct buf *out,
-		 struct err *err)
+		 struct api_window *ret_shown, struct err *err)
 {
 	const struct web_asset *js = web_asset_find("/app.js"), *css = web_asset_find("/app.css");
 	uint64_t from, to;
@@ -220,5 +220,7 @@ int report_write(struct api *api, const struct report_options *options, struct b
 	if (out->len > REPORT_MOST_BYTES)
 		return err_set(err, -EFBIG,
 			       "the report would be larger than 5 MB; take a shorter window");
+	ret_shown->from_ns = from / NS_PER_S * NS_PER_S;
+	ret_shown->to_ns = (to + NS_PER_S - 1) / NS_PER_S * NS_PER_S;
 	return 0;
 }

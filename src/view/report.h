@@ -13,6 +13,6 @@ struct report_options {
 
 enum { REPORT_MOST_BYTES = 5 << 20 };
 
-/* -ENODATA when the recording is empty. */
+/* *ret_shown: the window that it shows, in whole seconds. -ENODATA when the recording is empty. */
 int report_write(struct api *api, const struct report_options *options, struct buf *out,
-		 struct err *err);
+		 struct api_window *ret_shown, struct err *err);

@@ -69,6 +69,15 @@ refuses "--root needs DIR" "$zscope" check --root ''
 refuses "--store needs DIR, not an option: '--help'" "$zscope" record --store --help --for 1s
 refuses "nowhere" "$zscope" cores --store nowhere --at 10:00
 refuses "empty" "$zscope" cores --store empty --at 10:00
+refuses "--json and the report itself cannot both go to stdout" "$zscope" report --store empty --json -o -
+refuses "--json and --textfile exclude each other" "$zscope" metrics --store empty --json --textfile new
+refuses "--json and --openmetrics exclude each other" "$zscope" metrics --store empty --json --openmetrics
+for format in --perf-script --folded --svg --html --pprof --speedscope --diff; do
+	refuses "one format at a time" "$zscope" export --store empty --json $format
+done
+for command in report metrics export; do
+	refuses "nowhere" "$zscope" $command --json --store nowhere
+done
 : >taken
 refuses "taken: File exists" "$zscope" capture --interval 10ms -o taken
 refuses "no/such/dir" "$zscope" capture --interval 10ms -o no/such/dir/x
