@@ -11,11 +11,15 @@
 #include "rec_quota.h"
 #include "rec_self.h"
 #include "rec_vmstat.h"
+#include "timefmt.h"
 
 enum {
 	METRICS_MOST_OWNERS = 20,
 	METRICS_MOST_QUOTAS = 64,
 };
+
+/* Decimals of a second that a value counts. */
+enum { METRICS_MS = 3, METRICS_US = 6, METRICS_NS = 9 };
 
 /* One walk over the numbers, two forms: Prometheus text, or objects of JSON. */
 struct writer {
@@ -108,17 +112,18 @@ static void number(struct writer *w, uint64_t value)
 	end_sample(w, at, (size_t)(text + sizeof(text) - at));
 }
 
-/* value in units of 1/scale, as seconds or the like */
-static void fraction(struct writer *w, uint64_t value, uint64_t scale)
+/* value in units of 10^-decimals, as seconds or the like. Exact: a float of nine digits would be
+ * seconds wrong in a time of day. */
+static void fraction(struct writer *w, uint64_t value, unsigned decimals)
 {
-	char text[32];
+	char digits[32], text[40];
+	int n = snprintf(digits, sizeof(digits), "%0*" PRIu64, (int)decimals + 1, value);
+	int whole = n - (int)decimals;
 
-	if (value % scale == 0) {
-		number(w, value / scale);
-		return;
-	}
-	int n = snprintf(text, sizeof(text), "%.9g", (double)value / (double)scale);
-	end_sample(w, text, (size_t)n);
+	n = snprintf(text, sizeof(text), "%.*s.%s", whole, digits, digits + whole);
+	while (text[n - 1] == '0')
+		n--;
+	end_sample(w, text, (size_t)(text[n - 1] == '.' ? n - 1 : n));
 }
 
 static void plain(struct writer *w, uint64_t value)
@@ -153,7 +158,7 @@ static void write_cores(struct writer *w, const struct totals *t)
 		snprintf(cpu, sizeof(cpu), "%zu", i);
 		for (int m = 0; m < TOTALS_MODES; m++) {
 			begin_pair(w, "cpu", cpu, "mode", totals_mode_name(m));
-			fraction(w, t->cores[i].saturated_ns[m], UINT64_C(1000000000));
+			fraction(w, t->cores[i].saturated_ns[m], METRICS_NS);
 		}
 	}
 }
@@ -284,7 +289,7 @@ static void write_pressure(struct writer *w, const struct tick *t)
 				continue;
 			begin_pair(w, "resource", names[p->resource], "tasks",
 				   full ? "all" : "some");
-			fraction(w, full ? p->full_total : p->some_total, 1000000);
+			fraction(w, full ? p->full_total : p->some_total, METRICS_US);
 		}
 	}
 }
@@ -303,7 +308,7 @@ static void write_quotas(struct writer *w, const struct tick *t)
 			continue;
 		begin_sample(w);
 		label(w, "cgroup", q->cgroup);
-		fraction(w, q->throttled_time, 1000000);
+		fraction(w, q->throttled_time, METRICS_US);
 	}
 }
 
@@ -321,7 +326,7 @@ static void write_recorder(struct writer *w, const struct metrics_input *in)
 		family(w, "zscope_recorder_last_tick_timestamp_seconds", "seconds", false,
 		       "When the recorder wrote last.");
 		begin_sample(w);
-		fraction(w, in->to_ns / 1000000, 1000);
+		fraction(w, in->to_ns / NS_PER_MS, METRICS_MS);
 	}
 	if (!s)
 		return;
@@ -333,7 +338,7 @@ static void write_recorder(struct writer *w, const struct metrics_input *in)
 	plain(w, s->lost_frames);
 	family(w, "zscope_recorder_cpu_seconds", "seconds", true, "CPU time of the recorder.");
 	begin_sample(w);
-	fraction(w, s->cpu_ns, UINT64_C(1000000000));
+	fraction(w, s->cpu_ns, METRICS_NS);
 	family(w, "zscope_recorder_resident_bytes", "bytes", false, "Memory of the recorder.");
 	plain(w, s->rss_bytes);
 	family(w, "zscope_recorder_shed_level", "", false, "Detail that is left out, 0 is none.");

@@ -59,4 +59,31 @@ TEST(one_walk_two_forms)
 	totals_free(&totals);
 }
 
+/* What was %.9g put the last tick up to five seconds beside its time. */
+TEST(a_fraction_is_exact)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_TICK struct tick tick = { 0 };
+	struct totals totals = { 0 };
+	struct metrics_input in;
+
+	make_input(&totals, &tick, &in);
+	in.to_ns = UINT64_C(1794922058123999999);
+	TICK_ROW(&tick, REC_SELF, rec_self, 0)->cpu_ns = UINT64_C(86400000000001);
+	metrics_write(&text, &in, false);
+	HAS(&text, "\nzscope_recorder_last_tick_timestamp_seconds 1794922058.123\n");
+	HAS(&text, "\nzscope_recorder_cpu_seconds_total 86400.000000001\n");
+	buf_clear(&text);
+	TICK_ROW(&tick, REC_SELF, rec_self, 0)->cpu_ns = 0;
+	in.to_ns = UINT64_C(1794922060) * 1000000000;
+	metrics_write(&text, &in, false);
+	HAS(&text, "\nzscope_recorder_last_tick_timestamp_seconds 1794922060\n");
+	HAS(&text, "\nzscope_recorder_cpu_seconds_total 0\n");
+	buf_clear(&text);
+	TICK_ROW(&tick, REC_SELF, rec_self, 0)->cpu_ns = 20000000;
+	metrics_write(&text, &in, false);
+	HAS(&text, "\nzscope_recorder_cpu_seconds_total 0.02\n");
+	totals_free(&totals);
+}
+
 TEST_MAIN
