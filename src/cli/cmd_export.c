@@ -15,6 +15,7 @@
 #include "profile_read.h"
 #include "profile_window.h"
 #include "store_reader.h"
+#include "view_flame.h"
 
 struct export_options {
 	bool perf_script, folded, svg, html, pprof, speedscope;
@@ -47,7 +48,7 @@ static const struct option options[] = {
 	EXPORT_OPTION(strip_hex, "strip-hex", 's', OPTION_FLAG, NULL,
 		      "with --diff: hex numbers in names become 0x..."),
 	EXPORT_OPTION(event, "event", 0, OPTION_TEXT, "NAME",
-		      "only this event; by default the first one"),
+		      "only this event; by default the first one, with --perf-script all"),
 	EXPORT_OPTION(title, "title", 0, OPTION_TEXT, "TEXT", "of the flame graph"),
 	EXPORT_OPTION(symbols, "symbols", 0, OPTION_TEXT, "DIR",
 		      "with FILE: look for ELF files by base name there, too"),
@@ -96,9 +97,24 @@ static int export_read_store(const struct invocation *in, struct profile *p, str
 		r = command_window(in, span_from, span_to, &from, &to, err);
 	if (r == 0)
 		r = profile_read_window(reader, from, to, p, err);
-	if (r == 0)
-		profile_sort(p);
-	return r;
+	if (r < 0)
+		return r;
+	view_losses_text(stderr, store_reader_losses(reader));
+	profile_sort(p);
+	return 0;
+}
+
+/* A mistyped event would give an empty answer, which reads like an idle machine. */
+static int export_check_event(const struct profile *p, const char *wanted, struct err *err)
+{
+	AUTO_BUF struct buf known = { 0 };
+
+	if (!wanted || export_folded_event(p, wanted) < (int)p->meta.events.len)
+		return 0;
+	vec_foreach (&p->meta.events, it)
+		buf_addf(&known, "%s%s", known.len ? ", " : "", profile_text(p, *it));
+	return err_set(err, -ENODATA, "no sample of an event '%s'; there are: %s", wanted,
+		       known.len ? buf_str(&known) : "none with a name");
 }
 
 static int export_picture(struct buf *out, const struct profile *p, const struct export_options *o,
@@ -140,7 +156,7 @@ static int export_write(struct buf *out, const struct profile *p, const struct e
 	} else if (o->speedscope) {
 		export_speedscope(out, p, o->title ? o->title : "zombiescope", o->event);
 	} else {
-		export_perf_script(out, p);
+		export_perf_script(out, p, o->event);
 	}
 	return out->failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
@@ -190,6 +206,8 @@ static int export_run(struct invocation *in, struct err *err)
 		if (profile_init(&p) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 		r = in->n_args ? export_read_file(in, &p, err) : export_read_store(in, &p, err);
+		if (r == 0)
+			r = export_check_event(&p, o->event, err);
 		if (r == 0)
 			r = in->common.json ? export_print_json(in, &p, err)
 					    : export_write(&out, &p, o, err);

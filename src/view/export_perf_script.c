@@ -1,5 +1,6 @@
 #include "export_perf_script.h"
 
+#include "export_folded.h"
 #include "timefmt.h"
 
 /* Names are hostile: a newline would be a new line. */
@@ -49,9 +50,13 @@ static void add_frame(struct buf *out, const struct profile *p, const struct pro
 	buf_add_str(out, ")\n");
 }
 
-void export_perf_script(struct buf *out, const struct profile *p)
+void export_perf_script(struct buf *out, const struct profile *p, const char *event)
 {
+	int only = event ? export_folded_event(p, event) : -1;
+
 	vec_foreach (&p->samples, s) {
+		if (!export_folded_shows(p, s, only))
+			continue;
 		add_header(out, p, s);
 		for (uint32_t k = s->stack; k; k = p->stacks.items[k].parent)
 			add_frame(out, p, &p->frames.items[p->stacks.items[k].frame]);

@@ -5,5 +5,5 @@
 #include "buf.h"
 #include "profile.h"
 
-/* All events, in time order. */
-void export_perf_script(struct buf *out, const struct profile *p);
+/* In time order; event: only this one, NULL = all. */
+void export_perf_script(struct buf *out, const struct profile *p, const char *event);

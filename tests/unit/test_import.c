@@ -85,9 +85,9 @@ TEST(what_is_exported_is_imported_again)
 	struct import_info info;
 
 	CHECK_EQ(import_text(two, &plain, &p, &info), 0);
-	export_perf_script(&text, &p);
+	export_perf_script(&text, &p, NULL);
 	CHECK_EQ(import_text(buf_str(&text), &plain, &q, &info), 0);
-	export_perf_script(&again, &q);
+	export_perf_script(&again, &q, NULL);
 	CHECK_STR(buf_str(&text), buf_str(&again));
 	export_folded(&folded, &q, &all);
 	CHECK_STR(buf_str(&folded), "a_b-1/2;main;f_[k] 7\nc-?/5;[y <402>] 9\n");
