@@ -7,7 +7,7 @@ usage: hotplug.py ZSCOPE PROFILE_LOAD [KERNEL...]"""
 import os, sys, tempfile
 
 from kernels import package
-from rig import INIT_HEAD, boot, check, initramfs, need_tools
+from rig import INIT_HEAD, OWN_CLOCK, SHELL, boot, check, initramfs, need_tools
 
 zscope, load = map(os.path.abspath, sys.argv[1:3])
 kernels = sys.argv[3:] or ["6.12"]
@@ -16,13 +16,12 @@ SECOND = 10**9
 COLUMNS = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "idle")
 REOPENED_S = 4  # documented is the second after next; the emulated machine may be late
 
-INIT = INIT_HEAD + r"""say() { echo "@@$1@@ $2"; }
-mark() { say $1 "{\"s\":$(adjtimex | awk '/tv_sec/ { s = $2 } /tv_usec/ { printf "%d.%06d", s, $2 }')}"; }
+INIT = INIT_HEAD + SHELL + r"""mark() { say $1 "{\"s\":$(adjtimex | awk '/tv_sec/ { s = $2 } /tv_usec/ { printf "%d.%06d", s, $2 }')}"; }
 online() { echo $1 > /sys/devices/system/cpu/cpu1/online; }
 say kernel "{\"release\":\"$(uname -r)\"}"
 zscope record --store /tmp/store 2>/tmp/err &
 recorder=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q "recording to" /tmp/err && break; sleep 1; done
+until_true 60 grep -q "recording to" /tmp/err
 sleep 2
 mark before
 profile-load spin 1 5
@@ -117,4 +116,4 @@ need_tools()
 for name in kernels:
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
         kernel, initrd = initramfs(tmp + "/tree", package(name), (zscope, load), (), INIT)
-        print(judge(boot(kernel, initrd, "-smp", "2")), flush=True)
+        print(judge(boot(kernel, initrd, "-smp", "2", *OWN_CLOCK)), flush=True)

@@ -2,6 +2,25 @@
 in qemu (software emulation) whose answers come back as lines "@@KEY@@ JSON"."""
 import glob, json, os, re, shutil, subprocess, sys
 
+# What the shells in the machines share.
+SHELL = r"""say() { echo "@@$1@@ $2"; }
+until_true() { # TRIES COMMAND...: waits for what must come, a second between two looks
+	tries=$1
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 1
+	done
+}
+dying() { zscope zombies --json --below $1 | sed 's/.*"dying":\([0-9]*\).*/\1/'; }
+dying_are() { [ "$(dying $2)" = $1 ]; }
+until_dying() { until_true 30 dying_are $1 $2; } # N BELOW: the kernel releases in the background
+reparents() { # from 7.1 on the pages of a removed cgroup go to its parent
+	IFS=.- read -r major minor rest < /proc/sys/kernel/osrelease
+	[ $major -gt 7 ] || { [ $major = 7 ] && [ $minor -ge 1 ]; }
+}
+"""
 # How the machine's /init begins.
 INIT_HEAD = """#!/bin/sh
 export PATH=/bin
@@ -100,8 +119,14 @@ def run_qemu(args, seconds, popen):
     return text
 
 
-def boot(kernel, initrd, *more, append="", seconds=270, **popen):
-    """Boots until the machine powers itself off; the answers by key, the last of each."""
+# For machines in which the time that a program gets is judged: their clock is the number of instructions that they have run (8 ns each),
+# so it stands still while the host has other work.
+OWN_CLOCK = ("-icount", "shift=3")
+
+
+def boot(kernel, initrd, *more, append="", seconds=900, **popen):
+    """Boots until the machine powers itself off; the answers by key, the last of each. The limit is for one that hangs: on a quiet host
+    none takes longer than two minutes."""
     args = ["-kernel", kernel, "-initrd", initrd, "-append", f"console=ttyS0 panic=-1 quiet {append}", *more]
     text = run_qemu(args, seconds, popen)
     if "Kernel panic" in text and "@@" not in text and not popen:

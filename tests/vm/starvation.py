@@ -7,17 +7,17 @@ usage: starvation.py ZSCOPE"""
 import os, shutil, sys, tempfile
 
 from kernels import package
-from rig import INIT_HEAD, boot, check, initramfs, need_tools, skip
+from rig import INIT_HEAD, SHELL, boot, check, initramfs, need_tools, skip
 
 zscope = os.path.abspath(sys.argv[1])
 
-INIT = INIT_HEAD + r"""mount -t cgroup2 cgroup2 /sys/fs/cgroup
+INIT = INIT_HEAD + SHELL + r"""mount -t cgroup2 cgroup2 /sys/fs/cgroup
 echo +cpu > /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/kubepods.slice /sys/fs/cgroup/system.slice
 echo 2500 > /sys/fs/cgroup/kubepods.slice/cpu.weight
 zscope record --no-profile --store /tmp/store 2>/tmp/err &
 recorder=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q "recording to" /tmp/err && break; sleep 1; done
+until_true 60 grep -q "recording to" /tmp/err
 sleep 2
 hog() { timeout -s KILL $1 taskset 2 chrt -f 50 sh -c 'while :; do :; done' 2>/dev/null; }
 hog 4

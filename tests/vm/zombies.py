@@ -12,7 +12,7 @@ Then zombies that are held by swap, a purge of the whole host, and which files a
 import os, re, sys, tempfile
 
 from kernels import package
-from rig import boot, check, initramfs, need_tools
+from rig import SHELL, boot, check, initramfs, need_tools
 from zombies_more import MORE, judge_more
 
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
@@ -22,8 +22,7 @@ KINDS = {"file": 6, "deleted": 6, "tmpfs": 6, "mmap": 6, "process": 2, "namespac
 BARE = ("process", "namespace", "socket")  # held without a page
 
 
-INIT = r"""#!/bin/sh
-export PATH=/bin
+INIT = "#!/bin/sh\n" + SHELL + r"""export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
@@ -41,10 +40,12 @@ echo +memory > cgroup.subtree_control
 mkdir vm vm/docker vm/home
 echo +memory > vm/cgroup.subtree_control
 echo +memory > vm/docker/cgroup.subtree_control
+# what is written stays dirty until somebody asks: how long the looks take must not matter
+echo 360000 > /proc/sys/vm/dirty_expire_centisecs
 zombie_maker /sys/fs/cgroup/vm/home SIZE < /plan > /ready &
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q ready /ready && break; sleep 1; done
-sleep 1
-say() { echo "@@$1@@ $2"; }
+until_true 60 grep -q ready /ready
+no_tmpfs() { ! zscope zombies --json --list --below /vm | grep -q /vm/tmpfs; }
+if reparents; then until_true 30 no_tmpfs; else until_dying MADE /vm; fi
 say kernel "{\"release\":\"$(uname -r)\"}"
 say classic "$(zscope zombies --json --list --pins --below /vm)"
 if [ -e /sys/kernel/mm/lru_gen/enabled ]; then
@@ -55,6 +56,9 @@ fi
 say chunk "$(ZSCOPE_CENSUS=run zscope zombies --json --list --pins --below /vm)"
 say off "$(ZSCOPE_CENSUS=off zscope zombies --json)"
 say purge "$(zscope purge --json --below /vm --apply)"
+# where writeback does not hold what wrote: the purge is done when the kernel has released them
+at_most() { [ "$(dying /vm)" -le $1 ]; }
+if reparents; then until_dying HELD /vm; elif [ -e memory.reclaim ]; then until_true 10 at_most REST; fi
 say after "$(zscope zombies --json --list --pins --below /vm)"
 say own "{\"left\":\"$(ls -d zscope-purge-* vm/zscope-purge-* 2>/dev/null)\",\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false)}"
 # reclaim of a subtree: live children keep their cache and their memory.min, also when the purge is killed
@@ -75,18 +79,21 @@ left() {
 		sync
 		rmdir $1$i
 	done
-	sleep 1
 }
 state() { echo "{\"file\":$(sed -n 's/^file //p' inner/live/memory.stat),\"min\":$(cat inner/live/memory.min),\"outer\":$(cat inner/memory.min),\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false),\"dying\":$(sed -n 's/^nr_dying_descendants //p' cgroup.stat)}"; }
 if [ -e memory.reclaim ]; then
 	left z
+	reparents || until_dying 4 /rec
 	say rec_before "$(state)"
+	dying_now() { sed -n 's/^nr_dying_descendants //p' cgroup.stat; }
+	fewer_than() { [ $(dying_now) -lt $1 ]; }
+	before=$(dying_now)
 	say reclaim "$(zscope purge --json --method reclaim --below /rec --apply)"
+	reparents || until_true 10 fewer_than $before
 	say rec_after "$(state)"
 	left y
 	zscope purge --json --method reclaim --below /rec --apply > /dev/null 2>&1 &
-	i=0
-	while [ ! -s /run/zscope-purge.journal ] && [ $i -lt 200000 ]; do i=$((i + 1)); done
+	while [ ! -s /run/zscope-purge.journal ] && [ -e /proc/$!/exe ]; do :; done
 	kill -9 $!
 	wait $! 2>/dev/null
 	say rec_killed "$(state)"
@@ -111,6 +118,16 @@ def plan():
             where = "/dev/shm" if kind == "tmpfs" else "/mnt"
             made.append((kind, "/vm" + cgroup, None if kind in BARE else f"{where}/{kind}{i}"))
     return made
+
+
+def init(made):
+    """How many there are at first, are held without a page, and may be left by a purge of files: what is mapped, and one more."""
+    rest = sum(k not in ("file", "deleted") for k, c, f in made) + 1
+    values = {"SIZE": SIZE, "MADE": len(made), "HELD": sum(k in BARE for k, c, f in made), "REST": rest, "MORE": MORE.replace("FILE_STAT", "file")}
+    text = INIT
+    for key, value in values.items():
+        text = text.replace(key, str(value))
+    return text
 
 
 def plan_file(made):
@@ -210,5 +227,5 @@ for name in kernels:
     deb = package(name)
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
         kernel, initrd = initramfs(tmp + "/tree", deb, (zscope, maker), ("loop", "ext4", "ext2", "crc32c_generic"),
-                                   INIT.replace("SIZE", str(SIZE)).replace("MORE", MORE.replace("FILE_STAT", "file")), [("/plan", plan_file(made))])
+                                   init(made), [("/plan", plan_file(made))])
         print(judge(boot(kernel, initrd), made), flush=True)

@@ -1,6 +1,6 @@
 """What the tests of zombies in virtual machines add at their end, on cgroup v2 and v1: zombies that are held by swap, and a purge of the whole
 host. The shell part runs in a directory $base of the memory hierarchy whose children have memory cgroups; $top is the hierarchy's root,
-in_cgroup enters a cgroup and runs a command, dying gives the number of zombies below $base."""
+in_cgroup enters a cgroup and runs a command; the rest is of rig.SHELL."""
 from rig import check
 
 SWAPPED = 1 << 20
@@ -16,7 +16,6 @@ mkdir -p $base
 [ -e $base/memory.use_hierarchy ] && echo 1 > $base/memory.use_hierarchy
 cd $base
 in_cgroup() { sh -c 'echo $$ > $1/cgroup.procs; shift; exec "$@"' sh "$@"; }
-dying() { zscope zombies --json --below ${1#$top} | sed 's/.*"dying":\([0-9]*\).*/\1/'; }
 stat_of() { sed -n "s/^$2 //p" $1/memory.stat; }
 dd if=/dev/zero of=/swap bs=1M count=16 2>/dev/null
 losetup /dev/loop1 /swap
@@ -33,7 +32,7 @@ for i in 0 1; do
 	done 2>/dev/null
 	rmdir swap$i
 done
-sleep 1
+until_dying 2 BASE
 say swap "$(zscope zombies --json --list --pins --below BASE)"
 say swap_text "{\"text\":\"$(zscope zombies --list --pins --below BASE | tr '\n"' ';_')\"}"
 scanned() { awk '/^pgscan/ { n += $2 } END { print n + 0 }' /proc/vmstat; }
@@ -43,11 +42,12 @@ say swap_reclaim "$(zscope purge --json --method reclaim --below BASE --apply)"
 say swap_scanned "{\"pages\":$(($(scanned) - before))}"
 say swap_plan "{\"text\":\"$(zscope purge --below BASE | tr '\n"' ';_')\"}"
 rm /dev/shm/swapped0
-sleep 1
+swapped_less() { ! zscope zombies --json --list --below BASE | grep -q '"path":"BASE/swap0"[^}]*"swap_bytes":SWAPPED,'; }
+until_true 30 swapped_less
 say swap_deleted "$(zscope zombies --json --list --pins --below BASE)"
 swapoff /dev/loop1
-sleep 1
-say swap_off "{\"dying\":$(dying $base)}"
+until_dying 0 BASE
+say swap_off "{\"dying\":$(dying BASE)}"
 # ---- the whole host: only with the flag, and what the plan says
 mkdir kept
 in_cgroup kept dd if=/dev/zero of=/mnt/kept bs=64k count=16 2>/dev/null
@@ -58,7 +58,7 @@ for i in 1 2 3 4; do
 	sync
 	rmdir w$i
 done
-sleep 1
+if reparents; then until_dying 0 BASE; else until_dying 4 BASE; fi
 : > /root_write; : > /caches_write
 knob=$top/memory.reclaim
 [ -e $top/memory.force_empty ] && knob=$top/memory.force_empty
@@ -78,11 +78,11 @@ say whole_watched "$(zscope purge --json --whole-host --apply)"
 writes whole_written
 [ -e $knob ] && umount $knob
 umount /proc/sys/vm/drop_caches
-say whole_before "{\"dying\":$(dying $base),\"dropped\":$d0,\"kept\":$(stat_of kept FILE_STAT),\"min\":\"$(cat kept/memory.min 2>/dev/null)\"}"
+say whole_before "{\"dying\":$(dying BASE),\"dropped\":$d0,\"kept\":$(stat_of kept FILE_STAT),\"min\":\"$(cat kept/memory.min 2>/dev/null)\"}"
 say whole_plan "$(zscope purge --json --whole-host)"
 say whole "$(zscope purge --json --whole-host --apply)"
-sleep 1
-say whole_after "{\"dying\":$(dying $base),\"dropped\":$(dropped),\"kept\":$(stat_of kept FILE_STAT),\"min\":\"$(cat kept/memory.min 2>/dev/null)\"}"
+until_dying 0 BASE
+say whole_after "{\"dying\":$(dying BASE),\"dropped\":$(dropped),\"kept\":$(stat_of kept FILE_STAT),\"min\":\"$(cat kept/memory.min 2>/dev/null)\"}"
 # ---- what a killed purge left: a cgroup of its own, and nobody else's
 mkdir zscope-purge-1 mine
 printf 'rmdir %s\nrmdir %s\n' $base/zscope-purge-1 $base/mine > /run/zscope-purge.journal
@@ -90,7 +90,7 @@ said=$(zscope purge --restore)
 say own_restored "{\"said\":\"$said\",\"left\":\"$(ls -d zscope-purge-1 mine 2>/dev/null)\"}"
 rmdir mine
 cd $top
-""".replace("BASE", BASE)
+""".replace("BASE", BASE).replace("SWAPPED", str(SWAPPED))
 
 
 def judge_swap(a, release, version):

@@ -7,7 +7,7 @@ usage: zombies_v1.py ZSCOPE ZOMBIE_MAKER [KERNEL...]"""
 import os, re, sys, tempfile
 
 from kernels import package
-from rig import boot, check, initramfs, need_tools
+from rig import SHELL, boot, check, initramfs, need_tools
 from zombies_more import MORE, judge_more
 
 zscope, maker = map(os.path.abspath, sys.argv[1:3])
@@ -22,9 +22,7 @@ MADE = [("file", f"/docker/{HEX % i}", f"/mnt/file{i}") for i in range(1, 7)] + 
     [("process", f"/process{i}", None) for i in range(2)] + [("namespace", f"/namespace{i}", None) for i in range(2)]
 STAY = ("tmpfs", "process", "namespace")
 
-INIT = r"""#!/bin/sh
-export PATH=/bin
-say() { echo "@@$1@@ $2"; }
+INIT = "#!/bin/sh\n" + SHELL + r"""export PATH=/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
@@ -46,10 +44,10 @@ mkdir vm
 echo 1 > vm/memory.use_hierarchy # systemd does so at the root
 mkdir vm/docker vm/system.slice vm/home vm/live
 zombie_maker /sys/fs/cgroup/memory/vm/home SIZE < /plan > /ready &
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q ready /ready && break; sleep 1; done
+until_true 60 grep -q ready /ready
 sh -c 'echo $$ > vm/live/cgroup.procs; exec dd if=/dev/zero of=/mnt/live bs=64k count=64 2>/dev/null'
 sync
-sleep 1
+until_dying MADE /vm
 live() { say $1 "{\"cache\":$(sed -n 's/^cache //p' vm/live/memory.stat)}"; }
 say kernel "{\"release\":\"$(uname -r)\"}"
 say census "$(zscope zombies --json --list --pins --below /vm)"
@@ -57,6 +55,7 @@ say off "$(ZSCOPE_CENSUS=off zscope zombies --json)"
 live live_before
 say purge "$(zscope purge --json --below /vm --apply)"
 live live_after
+until_dying STAY /vm
 say after "$(zscope zombies --json --list --pins --below /vm)"
 for i in 1 2 3 4 5 6; do
 	mkdir vm/docker/again$i
@@ -64,10 +63,10 @@ for i in 1 2 3 4 5 6; do
 	sync
 	rmdir vm/docker/again$i
 done
-sleep 1
+until_dying 6 /vm/docker
 say again "$(zscope zombies --json --list --below /vm/docker)"
 say forced "$(zscope purge --json --method reclaim --below /vm/docker --apply)"
-sleep 1
+until_dying 0 /vm/docker
 say empty "$(zscope zombies --json --list --below /vm/docker)"
 MORE
 echo "@@end@@ {}"
@@ -111,9 +110,13 @@ def judge(a):
 
 
 need_tools()
+values = {"SIZE": SIZE, "MADE": len(MADE), "STAY": sum(k in STAY for k, _, _ in MADE), "MORE": MORE.replace("FILE_STAT", "cache")}
+init = INIT
+for key, value in values.items():
+    init = init.replace(key, str(value))
 plan = b"".join(b"%s\0%s\0%s\0" % (k.encode(), ("/sys/fs/cgroup/memory/vm" + c).encode(), (f or "-").encode()) for k, c, f in MADE)
 for name in kernels:
     with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
         kernel, initrd = initramfs(tmp + "/tree", package(name), (zscope, maker), ("loop", "ext4", "ext2", "crc32c_generic"),
-                                   INIT.replace("SIZE", str(SIZE)).replace("MORE", MORE.replace("FILE_STAT", "cache")), [("/plan", plan)])
+                                   init, [("/plan", plan)])
         print(judge(boot(kernel, initrd)), flush=True)
