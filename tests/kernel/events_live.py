@@ -11,7 +11,7 @@ import tempfile
 import time
 
 zscope = os.path.abspath(sys.argv[1])
-failures, missing = [], []
+failures, missing, recorders = [], [], []
 
 
 def check(what, good, detail=""):
@@ -20,8 +20,28 @@ def check(what, good, detail=""):
 
 
 def events(*args):
-    r = subprocess.run([zscope, "events", "--json", *args], capture_output=True, timeout=60)
+    r = subprocess.run([zscope, "events", "--json", *args], capture_output=True, timeout=120)
     return [json.loads(line) for line in r.stdout.splitlines()], r
+
+
+def until(condition, seconds=60):
+    """Waits for what must come; whether it came."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def start_recorder(tmp, *args):
+    """A recorder that records."""
+    err = f"{tmp}/recorder.err"
+    with open(err, "w") as f:
+        p = subprocess.Popen([zscope, "record", "--store", f"{tmp}/s", *args], stderr=f)
+    recorders.append(p)
+    check("the recorder starts", until(lambda: "recording to" in open(err).read() or p.poll() is not None) and p.poll() is None, open(err).read())
+    return p
 
 
 def say(line):
@@ -46,7 +66,6 @@ def forged():
     mark = f"zf{os.getpid() % 100000}"
     say(f"<3>ena 0000:00:05.0 {mark}: Keep alive watchdog timeout.\n")
     say(f"<0>watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [{mark}:1]\n")
-    time.sleep(0.2)
     found, r = events()
     check("ring: status", r.returncode == 0, r.stderr)
     mine = [e for e in found if mark in json.dumps(e["fields"])]
@@ -72,7 +91,7 @@ def raw_ring():
 
 
 def run_log(text):
-    r = subprocess.run([zscope, "events", "--json", "--log", "-"], input=text, capture_output=True, timeout=60)
+    r = subprocess.run([zscope, "events", "--json", "--log", "-"], input=text, capture_output=True, timeout=120)
     return [json.loads(line) for line in r.stdout.splitlines()], r
 
 
@@ -91,11 +110,16 @@ def faults():
         r = subprocess.run([*trace, zscope, "events", "--json"], capture_output=True, text=True, timeout=120)
         check("EPIPE is survived", r.returncode == 0, r.stderr)
         with tempfile.TemporaryDirectory() as tmp:
-            subprocess.run([*trace, zscope, "record", "--no-profile", "--store", f"{tmp}/s", "--for", "3s"], capture_output=True, timeout=60)
+            subprocess.run([*trace, zscope, "record", "--no-profile", "--store", f"{tmp}/s", "--for", "3s"], capture_output=True, timeout=120)
             found, _ = events("--store", f"{tmp}/s", "--id", "kmsg-lost")
             check("overruns are counted", any(e["fields"]["overruns"] == "3" for e in found), found)
     except FileNotFoundError:
         missing.append("strace")
+
+
+def stop(recorder):
+    recorder.send_signal(signal.SIGTERM)
+    recorder.wait(60)
 
 
 def killed():
@@ -103,14 +127,14 @@ def killed():
     mark = f"zk{os.getpid() % 100000}"
     with tempfile.TemporaryDirectory() as tmp:
         store = f"{tmp}/s"
-        first = subprocess.Popen([zscope, "record", "--no-profile", "--store", store], stderr=subprocess.DEVNULL)
-        time.sleep(2.5)
+        first = start_recorder(tmp, "--no-profile")
         say(f"<3>ena 0000:00:07.0 {mark}: Keep alive watchdog timeout.\n")
-        time.sleep(1.5)
+        lines = lambda: subprocess.run([zscope, "events", "--store", store, "--lines"], capture_output=True, text=True).stdout
+        check("killed recorder: it had read the line", until(lambda: mark in lines()), lines()[-500:])
         first.kill()
         first.wait()
         for _ in range(2):
-            subprocess.run([zscope, "record", "--no-profile", "--store", store, "--for", "2s"], capture_output=True, timeout=60)
+            subprocess.run([zscope, "record", "--no-profile", "--store", store, "--for", "2s"], capture_output=True, timeout=120)
         found = [e for e in events("--store", store)[0] if e["fields"].get("iface") == mark]
         check("killed recorder: the event is there, once", len(found) == 1, found)
 
@@ -118,25 +142,28 @@ def killed():
 def lab():
     with tempfile.TemporaryDirectory() as tmp:
         store = f"{tmp}/s"
-        recorder = subprocess.Popen([zscope, "record", "--store", store], stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        recorder = start_recorder(tmp)
         began = time.time_ns()
-        r = subprocess.run([zscope, "lab", "run", "net-reset"], capture_output=True, text=True, timeout=90)
+        r = subprocess.run([zscope, "lab", "run", "net-reset"], capture_output=True, text=True, timeout=180)
         subprocess.run([zscope, "note", "--store", store, "the", "lab's", "reset"], check=True)
-        time.sleep(5)
-        recorder.send_signal(signal.SIGTERM)
-        recorder.wait(30)
         if r.returncode != 0:
+            stop(recorder)
             missing.append("lab net-reset: " + r.stderr.strip().splitlines()[-1])
             return
         said = next(line for line in r.stderr.splitlines() if "holds it" in line)  # queue 0 of eth0, interrupt 39 on core 0: process 7 holds it
         words = said.replace(",", "").replace(":", "").split()
         queue, iface, irq, core, pid = words[1], words[3], int(words[5]), int(words[8]), int(words[10])
-        found, _ = events("--store", store, "--id", "net-driver-reset")
-        # others may use the lab at the same time: the one whose core our process held
-        mine = [e for e in found if e.get("injected") and e["time_ns"] >= began and
-                pid in [t["pid"] for t in e.get("queue_proof", {}).get("tasks", [])]]
-        check("lab: one event", len(mine) == 1, found)
+
+        def ours():
+            """others may use the lab at the same time: the one whose core our process held"""
+            found, _ = events("--store", store, "--id", "net-driver-reset")
+            return [e for e in found if e.get("injected") and e["time_ns"] >= began and
+                    pid in [t["pid"] for t in e.get("queue_proof", {}).get("tasks", [])]]
+
+        until(lambda: any(e["count"] >= 3 for e in ours()) and not os.listdir(f"{store}/notes"))
+        stop(recorder)
+        mine = ours()
+        check("lab: one event", len(mine) == 1, events("--store", store, "--id", "net-driver-reset")[0])
         if len(mine) != 1:
             return
         e, proof = mine[0], mine[0].get("queue_proof", {})
@@ -164,11 +191,17 @@ def lab():
 if os.geteuid() != 0 or not os.access("/dev/kmsg", os.R_OK | os.W_OK):
     print("needs root and /dev/kmsg")
     sys.exit(77)
-forged()
-raw_ring()
-faults()
-killed()
-lab()
+try:
+    forged()
+    raw_ring()
+    faults()
+    killed()
+    lab()
+finally:
+    for p in recorders:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
 print("\n".join(failures) or "good")
 if missing:
     print("not here: " + "; ".join(missing))

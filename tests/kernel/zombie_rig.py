@@ -44,7 +44,25 @@ def settle(own, v2):
     except OSError:  # nothing was there to take; the batches are on the lists all the same
         pass
     os.rmdir(own)
-    time.sleep(0.3)  # what is released is released by workers
+    quiet(v2)
+
+
+def tracked(v2):
+    """What the kernel counts, removed ones included."""
+    if v2:
+        return sum(int(line.split()[1]) for line in open("/sys/fs/cgroup/cgroup.stat") if line.startswith(("nr_descendants", "nr_dying_descendants")))
+    return int(next(line.split()[2] for line in open("/proc/cgroups") if line.startswith("memory\t")))
+
+
+def quiet(v2):
+    """What is released is released by workers, one after the other: until they have let go of nothing for half a second. Others on the
+    host may make and remove cgroups for ever."""
+    deadline, last, same = time.monotonic() + 15, None, 0
+    while same < 10 and time.monotonic() < deadline:
+        now = tracked(v2)
+        same = same + 1 if now == last else 0
+        last = now
+        time.sleep(0.05)
 
 
 def open_links(pid):
