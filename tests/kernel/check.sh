@@ -78,14 +78,15 @@ grep -q '"what":"kernel log"' "$tmp/capture" || [ "$(cat /proc/sys/kernel/dmesg_
 }
 
 # a capture holds no argument of any process, and gives the answers of a host
-python3 -c 'import time; time.sleep(20)' --password canary-7f3a9c &
+secret=canary-$$-$RANDOM$RANDOM # of this run: the kernel's log may hold those of others
+python3 -c 'import time; time.sleep(300)' --password "$secret" &
 canary=$!
-sleep 0.3
+for _ in $(seq 300); do grep -qsa "$secret" "/proc/$canary/cmdline" && break; sleep 0.1; done
 "$zscope" capture -o "$tmp/host.tar.zst" >/dev/null || status=1
 kill "$canary"
 wait "$canary" 2>/dev/null
 zstd -dqc "$tmp/host.tar.zst" >"$tmp/host.tar"
-grep -qa canary-7f3a9c "$tmp/host.tar" && { echo "FAILED: arguments are in the capture"; status=1; }
+grep -qa "$secret" "$tmp/host.tar" && { echo "FAILED: arguments are in the capture"; status=1; }
 tar -tf "$tmp/host.tar" | grep -qx "proc/$canary/cmdline" || { echo "FAILED: the process is not in the capture"; status=1; }
 "$zscope" cores --json --root "$tmp/host.tar.zst" >"$tmp/cores" || { echo "FAILED: cores of the capture"; status=1; }
 [ "$(stat -c %a "$tmp/host.tar.zst")" = 600 ] || { echo "FAILED: others may read the capture"; status=1; }

@@ -56,6 +56,11 @@ mkdir -p "$system/multi-user.target.wants" "$dir/root/var/lib/kubelet"
 echo 'kind: KubeletConfiguration' >"$dir/root/var/lib/kubelet/config.yaml"
 ln -s ../dies.service ../ecs.service "$system/multi-user.target.wants/"
 "$rig" boot "$dir" >/dev/null || exit $?
+# how long the machine needs to start a dockerd is not the question: from the first container on
+for _ in $(seq 600); do
+	[ ! -e "$dir/root/opt/left/1" ] || break
+	sleep 0.3
+done
 start=$SECONDS
 
 both='[.units[] | select(.crash_loop) | .unit] | index("dies.service") != null and index("ecs.service") != null'
@@ -66,17 +71,23 @@ while :; do
 	[ $((SECONDS - start)) -lt 60 ] || fail "not both reported within 60 s"
 	sleep 1
 done
-echo "both crash loops reported $((SECONDS - start)) s after boot"
-sleep 6
+echo "both crash loops reported $((SECONDS - start)) s after the first container"
+# the restarts that systemd itself tells of; a busy machine adds to the 3 s
+restarts() { inside journalctl --no-pager -o json MESSAGE_ID=5eb03494b6584870a536b337290809b3 UNIT=dies.service | jq -s 'map(.__REALTIME_TIMESTAMP | tonumber / 1e6)'; }
+for _ in $(seq 120); do
+	[ "$(restarts | jq length)" -lt 5 ] || break
+	sleep 0.5
+done
 inside /opt/zscope/zscope audit --json >"$dir/out"
+longest=$(restarts | jq '[., .[1:]] | transpose | map(select(.[1]) | .[1] - .[0]) | max * 1.1 | if . > 5 then . else 5 end')
 [ "$status" = 1 ] || fail "exit status $status instead of 1"
 unit() { jq -r ".units[] | select(.unit == \"$1\") | $2" "$dir/out"; }
 check() { [ "$(unit "$1" "$2")" = "$3" ] || fail "$1: $2 is $(unit "$1" "$2"), not $3"; }
 
-check dies.service '.cadence_ns > 2.5e9 and .cadence_ns < 5e9' true
+check dies.service '.cadence_ns > 2.5e9 and .cadence_ns < '"$longest"'e9' true
 check dies.service '.result | startswith("exit code 5")' true
 check dies.service '.restarts >= 3' true
-check dies.service '.restarts_per_hour > 700 and .restarts_per_hour < 1400' true
+check dies.service '.restarts_per_hour >= 3500 / '"$longest"' and .restarts_per_hour < 1400' true
 check dies.service '.leaks | test("cgroup")' true
 check dies.service '.endless_restart' true
 check dies.service '.first_seen_ns > 0' true

@@ -15,6 +15,13 @@ cleanup() {
 trap cleanup EXIT
 failed=0
 check() { if [ "$2" = "$3" ]; then echo "ok   $1"; else echo "FAIL $1: wanted '$2', got '$3'"; failed=1; fi }
+until_true() { # COMMAND...: waits up to two minutes for what must come
+	local end=$((SECONDS + 120))
+	until "$@" 2>/dev/null; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.2
+	done
+}
 
 promtool check rules "$source/dist/prometheus/zombiescope.rules.yml" >"$work/out" 2>&1
 check "promtool check rules" 0 $?
@@ -32,11 +39,13 @@ done
 # a recording that grows, with the incident 12 s from now
 "$build/tests/web/make-store" "$work/store" 8 120 "$(date +%s)" 100 &
 pids+=($!)
-sleep 1
+until_true test -d "$work/store"
 "$build/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/url" &
 pids+=($!)
-for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.05; done
+until_true test -s "$work/url"
 url=$(cat "$work/url") target=${url#http://} target=${target%/}
+# before anything else that takes its time: what the metrics are before the incident
+curl -s "${url}metrics" >"$work/plain"
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 cp "$source/dist/prometheus/zombiescope.rules.yml" "$work/"
 cat >"$work/prometheus.yml" <<EOF
@@ -51,7 +60,6 @@ pids+=($!)
 query() { curl -s --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query"; }
 
 # meanwhile: formats
-curl -s "${url}metrics" >"$work/plain"
 promtool check metrics <"$work/plain" >"$work/out" 2>&1
 check "promtool check metrics: clean ($(head -c 200 "$work/out"))" 0 $?
 check "OpenMetrics on request" "# EOF" "$(curl -s -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5' "${url}metrics" | tail -n 1)"
@@ -72,12 +80,8 @@ done
 
 # the staged incident fires
 for alert in ZscopeNetReset ZscopeCoreSaturated; do
-	got=
-	for _ in $(seq 100); do
-		got=$(query "ALERTS{alertname=\"$alert\",alertstate=\"firing\"}" | jq -r '.data.result[0].metric.alertname // empty')
-		[ -n "$got" ] && break
-		sleep 0.5
-	done
+	fires() { got=$(query "ALERTS{alertname=\"$alert\",alertstate=\"firing\"}" | jq -r '.data.result[0].metric.alertname // empty') && [ -n "$got" ]; }
+	until_true fires
 	check "a real Prometheus fires $alert" $alert "$got"
 done
 check "it names core 5" 5 "$(query 'ALERTS{alertname="ZscopeCoreSaturated",alertstate="firing"}' | jq -r '.data.result[0].metric.cpu')"

@@ -15,6 +15,14 @@ check() { # check WHAT WANTED GOT
 	if [ "$2" = "$3" ]; then echo "ok   $1"; else echo "FAIL $1: wanted '$2', got '$3'"; failed=1; fi
 }
 
+until_true() { # COMMAND...: waits up to a minute for what must come
+	local end=$((SECONDS + 60))
+	until "$@" 2>/dev/null; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
 "$build/tests/web/make-store" "$work/store" 8 300 || exit 2
 # as a user without any right, but to read the store
 chmod 755 "$work"
@@ -29,10 +37,11 @@ fi
 "${runas[@]}" "$work/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/url" 2>"$work/log" &
 server=$!
 pids+=("$server")
-for _ in $(seq 100); do [ -s "$work/url" ] && break; sleep 0.05; done
+until_true test -s "$work/url"
 url=$(cat "$work/url")
 port=${url##*:} port=${port%/}
-status() { curl -s -m 10 -o "$work/body" -w '%{http_code}' "$@"; }
+answers() { [ "$(status "$1")" = "$2" ]; }
+status() { curl -s -m 60 -o "$work/body" -w '%{http_code}' "$@"; }
 json_error() { jq -e '.error.status and .error.text' "$work/body" >/dev/null && echo yes || echo no; }
 
 # who may ask
@@ -183,8 +192,8 @@ after=$(awk '/VmRSS/ {print $2}' /proc/$server/status)
 check "300 more answers leak nothing ($before → $after kB)" yes "$([ "$after" -lt $((before + 8192)) ] && echo yes)"
 
 # live: server-sent events
-timeout 20 curl -sN "${url}api/v1/live" >"$work/live" &
-sleep 1.5
+timeout 120 curl -sN "${url}api/v1/live" >"$work/live" &
+until_true grep -q '^data: {"from_ns"' "$work/live"
 check "live tells the span" yes "$(grep -q '^data: {"from_ns"' "$work/live" && echo yes)"
 
 # a damaged segment: skipped and named; the rest is served
@@ -193,14 +202,14 @@ printf 'garbage' | dd of="$seg" bs=1 seek=3000 conv=notrunc status=none
 check "flame over a damaged segment" 200 "$(status "${url}api/v1/flame")"
 # the store vanishes, and comes back
 mv "$work/store" "$work/away"
-for _ in $(seq 40); do [ "$(status "${url}api/v1/overview")" = 410 ] && break; sleep 0.1; done
+until_true answers "${url}api/v1/overview" 410
 check "a vanished store" 410 "$(status "${url}api/v1/overview")"
 check "a vanished store: a JSON error" yes "$(json_error)"
 check "a vanished store: flame" 410 "$(status "${url}api/v1/flame")"
 check "a vanished store: metrics say so" 0 "$(curl -s "${url}metrics" | sed -n 's/^zscope_store_readable //p')"
 check "a vanished store: status" 200 "$(status "${url}api/v1/status")"
 mv "$work/away" "$work/store"
-for _ in $(seq 40); do [ "$(status "${url}api/v1/overview")" = 200 ] && break; sleep 0.1; done
+until_true answers "${url}api/v1/overview" 200
 check "it comes back" 200 "$(status "${url}api/v1/overview")"
 
 # the kernel's log is older than the recording: what was not recorded is not what the verdict is about
@@ -208,7 +217,7 @@ check "it comes back" 200 "$(status "${url}api/v1/overview")"
 "$build/zscope" serve --store "$work/early" --listen 127.0.0.1:0 >"$work/url3" 2>&1 &
 early=$!
 pids+=("$early")
-for _ in $(seq 100); do [ -s "$work/url3" ] && break; sleep 0.05; done
+until_true test -s "$work/url3"
 check "why: around an event of the recording, not before it" "true unit-crash-loop" "$(curl -s "$(cat "$work/url3")api/v1/why" | jq -r '"\(.to_ns > .from_ns) \(.verdict.id)"')"
 check "events: also what was before the recording" net-driver-reset "$(curl -s "$(cat "$work/url3")api/v1/events" | jq -r '.events[0].id')"
 kill -TERM $early
@@ -221,7 +230,7 @@ pids=()
 check "nothing on stderr" 0 "$(wc -c <"$work/log")"
 "$work/zscope" serve --store "$work/none" --listen 127.0.0.1:0 >"$work/url2" 2>&1 &
 pids+=($!)
-sleep 0.7
+until_true test -s "$work/url2"
 check "a store that is not there yet" 410 "$(status "$(cat "$work/url2")api/v1/overview")"
 "$work/zscope" serve --listen nonsense >/dev/null 2>&1
 check "bad usage" 2 $?
@@ -230,7 +239,7 @@ check "bad usage" 2 $?
 check "zscope is linked with libz, not with libmicrohttpd" "libz" "$(ldd "$work/zscope" | grep -oE 'libz\>|libmicrohttpd|libgnutls' | sort -u | tr '\n' ' ' | sed 's/ $//')"
 LC_ALL=C sed 's/libmicrohttpd\.so\./libmicrohttpd.no./g' "$work/zscope" >"$work/without"
 chmod 755 "$work/without"
-timeout 10 "$work/without" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+timeout 60 "$work/without" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
 check "serve without libmicrohttpd" "2 0 1" "$? $(wc -c <"$work/out") $(wc -l <"$work/err")"
 check "it says what to install" yes "$(grep -qE '^zscope: serve needs (libmicrohttpd[0-9]+): apt-get install \1 \(.*No such file' "$work/err" && echo yes)"
 "$work/without" version >/dev/null
@@ -238,6 +247,6 @@ check "other commands do without it" 0 $?
 # another library under its name
 mkdir "$work/lib"
 ln -s "$(ldd "$work/zscope" | sed -n 's/.*libz\.so.* => \([^ ]*\) .*/\1/p')" "$work/lib/$(grep -aoE -m1 'libmicrohttpd\.so\.[0-9]+' "$work/zscope" | head -n 1)"
-LD_LIBRARY_PATH=$work/lib timeout 10 "$work/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+LD_LIBRARY_PATH=$work/lib timeout 60 "$work/zscope" serve --store "$work/store" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
 check "serve with a library that is none" "2 0 1" "$? $(wc -c <"$work/out") $(grep -cE '^zscope: libmicrohttpd.* has no MHD_' "$work/err")"
 exit $failed
