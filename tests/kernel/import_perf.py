@@ -30,6 +30,8 @@ KINDS = {
     "period": ["-c", "1000000"],
 }
 failures = []
+began = {}  # when each file was
+PATIENCE_S = 240
 
 
 def check(name, ok, why=""):
@@ -39,26 +41,28 @@ def check(name, ok, why=""):
 
 
 def run(argv, **options):
-    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **options)
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, **options)
 
 
 def record(path, options, pipe=False, load=LOAD):
     """perf 6.1 crashes now and then when another recorder asks the kernel for build ids meanwhile: then again."""
-    for _ in range(4):
+    for attempt in range(10):
         r = record_once(path, options, pipe, load)
         if r.returncode == 0 and perf_samples(path):
             break
+        time.sleep(0.1 * attempt)
     return r
 
 
 def record_once(path, options, pipe, load):
+    began[path] = time.time()
     chain = [] if "no-chain" in path else ["-g"]
     event = [] if "-e" in options else ["-e", "cpu-clock"]
     frequency = [] if "-c" in options else ["-F", "999"]
     argv = [PERF, "record", "-q", *frequency, *event, *chain, *options]
     if pipe:
         with open(path, "wb") as out:
-            return subprocess.run(argv + ["-o", "-", "--", *load], stdout=out, stderr=subprocess.PIPE, timeout=60)
+            return subprocess.run(argv + ["-o", "-", "--", *load], stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE_S)
     return run(argv + ["-o", path, "--", *load])
 
 
@@ -95,7 +99,7 @@ def check_kind(name, path):
         check(f"{name}: times", sorted(distances(ours)) == sorted(distances(theirs)))
         now = time.time()
         first = float(ours[0][3])
-        check(f"{name}: wall time", now - 60 < first <= now, f"{first}, now {now}")
+        check(f"{name}: wall time", began[path] - 0.1 < first <= now, f"{began[path]}, {first}, now {now}")
     else:
         check(f"{name}: times", collections.Counter(s[3] for s in ours) == collections.Counter(s[3] for s in theirs))
     check(f"{name}: tasks and events", collections.Counter(s[:3] + s[4:5] for s in ours) ==
@@ -200,12 +204,13 @@ def check_directory(scratch):
     """Two-minute files of a shell loop, here of a second: one recording, in the order of their names' times."""
     directory = os.path.join(scratch, "loop")
     os.mkdir(directory)
-    starts = []
+    starts, most = [], 2
     for _ in range(3):
         start = time.time()
         starts.append(start)
         name = time.strftime("perf-ip-10-0-0-1-%Y%m%d-%H%M%S-120s.data", time.localtime(start))
         record(os.path.join(directory, name), [])
+        most = max(most, time.time() - start)  # perf may begin late
         time.sleep(1.1)
     store = os.path.join(scratch, "loop-store")
     r = run([ZSCOPE, "import", "--json", "--store", store, directory])
@@ -218,7 +223,7 @@ def check_directory(scratch):
     check("directory: every sample", [f["samples"] for f in result["files"]] == counts, (result["files"], counts))
     check("directory: wall time from names", all(f["wall_time"] == "file-name" for f in result["files"]))
     offsets = [f["from_ns"] / 1e9 - start for f, start in zip(result["files"], starts)]
-    check("directory: times", all(-1.1 < offset < 2 for offset in offsets), offsets)
+    check("directory: times", all(-1.1 < offset < most for offset in offsets), (offsets, most))
     # however late perf began: the files of one boot keep the distances that their own clock gives them
     clocks = [f["from_ns"] - min(int(s[3].replace(".", "")) for s in samples) for f, samples in zip(result["files"], theirs)]
     check("directory: one clock", max(clocks) - min(clocks) < 2e9 and (max(offsets) - min(offsets) > 4 or len(set(clocks)) == 1),
@@ -276,7 +281,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         probe = os.path.join(scratch, "probe.data")
         if record(probe, []).returncode != 0 or not perf_samples(probe):
-            print("skipped: perf record does not work here (cpu-clock)")
+            print("skipped: perf record does not work here (cpu-clock):", run([PERF, "script", "-i", probe]).stderr.decode("utf-8", "replace")[-500:])
             sys.exit(77)
         for kind, options in KINDS.items():
             path = os.path.join(scratch, kind + ".data")

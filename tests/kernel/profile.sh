@@ -23,7 +23,7 @@ record() { # record SECONDS [options]: in the background, its pid in $recorder; 
 	"$zscope" record --store "$dir/rec" --for "${seconds}s" "$@" 2>"$dir/record.err" &
 	recorder=$!
 	pids+=("$recorder")
-	for _ in $(seq 50); do
+	for _ in $(seq 600); do
 		grep -q "recording to" "$dir/record.err" && return
 		sleep 0.1
 	done

@@ -113,7 +113,10 @@ fi
 inside /opt/zscope/zscope audit | grep -q 'ecs.service → container ecs-agent (image amazon/amazon-ecs-agent' || fail "the chain is not in the text"
 
 # `check` reports it too
-inside /opt/zscope/zscope check --json >"$dir/out" 2>/dev/null
+for _ in $(seq 10); do # a systemd that answers too late is not waited for
+	inside /opt/zscope/zscope check --json >"$dir/out" 2>/dev/null
+	grep -q 'dies.service' "$dir/out" && break
+done
 grep -q 'dies.service' "$dir/out" || fail "check does not name the crash loop"
 
 # the recorder writes the events

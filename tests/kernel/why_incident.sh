@@ -32,14 +32,14 @@ rig_program "$dir" "$zscope"
 RIG_HOST=1 rig_boot "$dir" --bind="$dir/scratch:/var/tmp" >/dev/null || exit $?
 inside systemctl daemon-reexec # at boot the hierarchies were read-only (see the rig): look again, so that units get memory cgroups
 z zombies --json 2>/dev/null | jq -e '.method == "census"' >/dev/null || { echo "no BPF census on this kernel"; exit 77; }
-until_true 90 inside docker version || { echo "FAILED: dockerd does not answer: $(inside systemctl status docker --no-pager | tail -5)"; exit 1; }
+until_true 240 inside docker version || { echo "FAILED: dockerd does not answer: $(inside systemctl status docker --no-pager | tail -5)"; exit 1; }
 before=$(tree)
-z record --store /var/tmp/store --for 800s >"$dir/record" 2>&1 &
+z record --store /var/tmp/store --for 1800s >"$dir/record" 2>&1 &
 
-stage --for 600s
+stage --for 1500s
 grep -q "$unit, a real unit" "$dir/lab" && grep -q "makes the container zscope-lab-$lab, a real one" "$dir/lab" || fail "the lab does not say what is real: $(cat "$dir/lab")"
-until_true 120 made 4000 || fail "only $(inside cat "/run/zscope-lab-$lab/made") cgroups were left"
-until_true 60 restarts "$unit" 8 || fail "the unit does not loop"
+until_true 400 made 4000 || fail "only $(inside cat "/run/zscope-lab-$lab/made") cgroups were left"
+until_true 180 restarts "$unit" 8 || fail "the unit does not loop"
 [ "$(inside cat "/sys/fs/cgroup/memory/$slice/$scope/cgroup.procs" 2>/dev/null | wc -l)" = 1 ] || [ ! -d /sys/fs/cgroup/memory ] || fail "the reader is not in its scope"
 
 # One watch may fall on a machine with other work: the lab's own findings must come, the core is full only if the reader gets it.
@@ -83,9 +83,9 @@ z fix "$step" --apply --below "$top" >"$dir/fix" 2>&1 || fail "fix: $(cat "$dir/
 [ "$(inside systemctl is-enabled "$unit" 2>/dev/null)" = masked ] || fail "$unit is not masked"
 inside systemctl is-active "$unit" | grep -qE '^(inactive|failed)$' || fail "$unit still runs"
 no_spool() { ! inside test -e "/run/zscope-lab-$lab"; }
-until_true 10 no_spool || fail "the unit was not stopped in its own way: its spool is left"
+until_true 60 no_spool || fail "the unit was not stopped in its own way: its spool is left"
 own() { [ "$(z zombies --below "$top" --json | jq --arg unit "$unit" '[.groups[] | select(.owner == $unit) | .count] | add // 0')" -lt 100 ]; }
-until_true 60 own || fail "the unit's zombies are left: $(z zombies --below "$top")"
+until_true 120 own || fail "the unit's zombies are left: $(z zombies --below "$top")"
 inside systemctl is-active "$scope" >/dev/null || fail "the reader was ended too: it only suffers"
 
 z validate --store /var/tmp/store --since "$fixed" --for 20s --json >"$dir/validate" 2>&1
@@ -94,15 +94,15 @@ z events --store /var/tmp/store --id validate --json | jq -e '.text | startswith
 
 z undo >"$dir/undo" 2>&1 || fail "undo: $(cat "$dir/undo")"
 [ "$(tree)" = "$before" ] || { fail "undo did not restore the files"; diff <(echo "$before") <(tree) >&2; }
-until_true 30 restarts "$unit" 1 || fail "undo did not start $unit again"
+until_true 120 restarts "$unit" 1 || fail "undo did not start $unit again"
 z lab clean "$lab" >"$dir/clean" 2>&1 || fail "lab clean: $(cat "$dir/clean")"
 no_traces || fail "left by lab clean: $(traces "$lab")"
 
 # masked by a fix that nobody takes back: the mask goes too, and a late undo does no harm
-stage --for 300s --count 400
-until_true 60 restarts "$unit" 8 || fail "the second unit does not loop"
+stage --for 600s --count 400
+until_true 180 restarts "$unit" 8 || fail "the second unit does not loop"
 looping() { z why --watch 3s --json >"$dir/why.json" 2>"$dir/why.err"; [ -n "$(jq -r --arg unit "$unit" '.plan[] | select(.target == $unit) | .id' "$dir/why.json")" ]; }
-until_true 60 looping || fail "the second unit is not in the plan: $(said)"
+until_true 180 looping || fail "the second unit is not in the plan: $(said)"
 z fix "$(jq -r --arg unit "$unit" '[.plan[] | select(.target == $unit) | .id][0]' "$dir/why.json")" --apply --no-purge >"$dir/fix" 2>&1 || fail "the second fix: $(cat "$dir/fix")"
 z lab clean "$lab" >"$dir/clean" 2>&1 || fail "lab clean of a masked unit: $(cat "$dir/clean")"
 no_traces || fail "left by lab clean of a masked unit: $(traces "$lab")"
@@ -110,18 +110,18 @@ z undo >"$dir/undo" 2>&1 || fail "undo after lab clean: $(cat "$dir/undo")"
 [ "$(tree)" = "$before" ] || fail "a late undo changed files"
 
 # kill -9 of the run itself: the unit loops on until lab clean
-z lab run pinterest --mode unit --for 300s >"$dir/lab" 2>&1 &
+z lab run pinterest --mode unit --for 600s >"$dir/lab" 2>&1 &
 state() { names "$(inside ls /run/zscope-lab | sed -n 's/^zscope-lab-//p' | head -n 1)"; [ -n "$lab" ] && made 100; }
-until_true 60 state || fail "the third incident does not stand: $(cat "$dir/lab")"
+until_true 180 state || fail "the third incident does not stand: $(cat "$dir/lab")"
 inside kill -KILL "${lab%%-*}"
 restarting() { restarts "$unit" 4; }
-until_true 30 restarting || fail "the unit ended with the run"
+until_true 120 restarting || fail "the unit ended with the run"
 z lab clean >"$dir/clean" 2>&1 || fail "lab clean after kill -9: $(cat "$dir/clean")"
 no_traces || fail "left after kill -9: $(traces "$lab")"
 
 # nobody cleans: the dead man does
 stage --for 3s
-until_true 60 no_traces || fail "left by the dead man: $(traces "$lab")"
+until_true 180 no_traces || fail "left by the dead man: $(traces "$lab")"
 [ "$(tree)" = "$before" ] || fail "files are not as they were"
 [ $failed -eq 0 ] && echo "the whole incident through a unit and containers: named, cured, proved, undone, removed"
 exit $failed

@@ -56,7 +56,8 @@ def main():
     recorder.send_signal(signal.SIGTERM)
     recorder.wait()
     known, all_of_it = slope(mine), slope(host)
-    near(known, BATCH * 3600 / EVERY_S, 0.2, "the maker did not keep its pace")
+    # what a busy machine lets it make is compared below, not what it was meant to make
+    check(known > BATCH * 3600 / EVERY_S / 4, f"the maker did not come on: {known}")
     if all_of_it < known / 10:
         skip(f"others on this host let zombies go meanwhile: {all_of_it:.0f} an hour instead of {known:.0f}")
     window = [zscope, "zombies", "--store", store, "--from", "-1h"]

@@ -17,11 +17,11 @@ rig_docker_cli() {
 	# the client, not a wrapper that some machines put in front of it
 	cli=/usr/bin/docker
 	[ -x "$cli" ] || cli=$(command -v docker) || rig_docker_skip "docker is not installed"
-	timeout -k 2 60 "$cli" -H "unix://$dir/docker.sock" "$@"
+	timeout -k 2 180 "$cli" -H "unix://$dir/docker.sock" "$@"
 }
 
 rig_docker_up() {
-	local dir=$1 i
+	local dir=$1
 	[ "$(id -u)" = 0 ] || rig_docker_skip "needs root"
 	command -v dockerd >/dev/null || rig_docker_skip "dockerd is not installed"
 	mkdir -p "$dir" || exit 2
@@ -30,14 +30,15 @@ rig_docker_up() {
 		-H "unix://$dir/docker.sock" --iptables=false --ip6tables=false --bridge=none --storage-driver=vfs \
 		--exec-opt native.cgroupdriver=cgroupfs ${RIG_DOCKER_ARGS:-} >"$dir/dockerd.log" 2>&1 </dev/null &
 	echo $! >"$dir/pid"
-	for ((i = 0; i < 300; i++)); do
+	local end=$((SECONDS + 120))
+	while [ $SECONDS -lt $end ]; do
 		kill -0 "$(cat "$dir/pid")" 2>/dev/null || { tail -n 5 "$dir/dockerd.log" >&2; rig_docker_skip "dockerd ended at once"; }
 		rig_docker_cli "$dir" version >/dev/null 2>&1 && return 0
 		sleep 0.1
 	done
 	tail -n 5 "$dir/dockerd.log" >&2
 	rig_docker_down "$dir"
-	rig_docker_skip "dockerd did not answer within 30 s"
+	rig_docker_skip "dockerd did not answer within two minutes"
 }
 
 rig_docker_image() {

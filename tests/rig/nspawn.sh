@@ -128,7 +128,7 @@ rig_boot() {
 	) &
 	outer=$!
 	echo "$outer" >"$dir/outer"
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 1800; i++)); do
 		kill -0 "$outer" 2>/dev/null || { tail -n 5 "$dir/console" >&2; rig_skip "systemd-nspawn ended at once"; }
 		# nspawn's first child only sets up the namespaces and ends: ask again each time
 		init=$(rig_children "$outer")
@@ -146,7 +146,7 @@ rig_boot() {
 	done
 	tail -n 20 "$dir/console" >&2
 	[ -n "$init" ] && timeout 5 nsenter -t "$init" -a -- systemctl list-jobs --no-pager >&2
-	echo "nspawn rig: systemd did not come up within 60 s" >&2
+	echo "nspawn rig: systemd did not come up within three minutes" >&2
 	return 1
 }
 

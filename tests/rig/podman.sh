@@ -15,7 +15,7 @@ rig_podman_skip() { echo "podman rig: $1" >&2; exit 77; }
 rig_podman_cli() {
 	local dir=$1
 	shift
-	timeout -k 2 60 env -u CONTAINER_HOST podman --root "$dir/root" --runroot "$dir/run" --tmpdir "$dir/tmp" --cgroup-manager cgroupfs --storage-driver vfs \
+	timeout -k 2 180 env -u CONTAINER_HOST podman --root "$dir/root" --runroot "$dir/run" --tmpdir "$dir/tmp" --cgroup-manager cgroupfs --storage-driver vfs \
 		--events-backend file "$@"
 }
 
@@ -27,13 +27,13 @@ rig_podman_up() {
 	env -u CONTAINER_HOST podman --root "$dir/root" --runroot "$dir/run" --tmpdir "$dir/tmp" --cgroup-manager cgroupfs --storage-driver vfs \
 		--events-backend file system service --time 0 "unix://$dir/podman.sock" >"$dir/log" 2>&1 </dev/null &
 	echo $! >"$dir/pid"
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		kill -0 "$(cat "$dir/pid")" 2>/dev/null || { tail -n 5 "$dir/log" >&2; rig_podman_skip "podman ended at once"; }
 		[ -S "$dir/podman.sock" ] && return 0
 		sleep 0.1
 	done
 	rig_podman_down "$dir"
-	rig_podman_skip "podman did not listen within 30 s"
+	rig_podman_skip "podman did not listen within two minutes"
 }
 
 rig_podman_image() {

@@ -8,13 +8,12 @@ usage: tx_timeout.py ZSCOPE"""
 import os, socket, sys, tempfile
 
 from kernels import package
-from rig import INIT_HEAD, boot, check, initramfs, need_tools
+from rig import INIT_HEAD, SHELL, boot, check, initramfs, need_tools
 
 zscope = os.path.abspath(sys.argv[1])
 FLOOD = 20000
 
-INIT = INIT_HEAD + r"""for m in $(cat /modules); do insmod $m 2>/dev/null; done
-say() { echo "@@$1@@ $2"; }
+INIT = INIT_HEAD + SHELL + r"""for m in $(cat /modules); do insmod $m 2>/dev/null; done
 events() { zscope events --store $1 --json $2 | tr '\n' ',' | sed 's/,$//'; }
 ip link set lo up
 ip addr add 10.9.9.1/24 dev eth0
@@ -22,20 +21,19 @@ ip link set eth0 up arp off
 recording() { # recording DIR: starts it and waits until it records
 	zscope record --no-profile --store $1 2>$1.err &
 	recorder=$!
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q "recording to" $1.err && break; sleep 1; done
+	until_true 60 grep -q "recording to" $1.err
 	sleep 1
 }
 recording /tmp/timeout
 for i in 1 2 3 4 5 6 7 8 9 10; do ping -s 60000 -c 60 10.9.9.2 >/dev/null 2>&1 & done
 # the watchdog looks every 5 s
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-	[ "$(cat /sys/class/net/eth0/queues/tx-0/tx_timeout)" -ge 2 ] && zscope events --store /tmp/timeout --json | grep -q net-xmit-timeout && break
-	sleep 2
-done
+timeouts() { cat /sys/class/net/eth0/queues/tx-0/tx_timeout; }
+found() { [ "$(timeouts)" -ge 2 ] && zscope events --store /tmp/timeout --json | grep -q net-xmit-timeout; }
+until_true 90 found
 kill $recorder
 wait $recorder
 say tracefs "{\"mounts\":$(grep -c tracefs /proc/mounts)}"
-say timeouts "{\"count\":$(cat /sys/class/net/eth0/queues/tx-0/tx_timeout)}"
+say timeouts "{\"count\":$(timeouts)}"
 say events "[$(events /tmp/timeout)]"
 killall ping
 recording /tmp/flood
@@ -46,10 +44,8 @@ awk 'BEGIN { for (i = 0; i < FLOOD; i++) {
 	fflush() }
 	print "nvme nvme1: the end of the flood" }' > /dev/kmsg
 # until the recorder, which shares the emulated core with all this, has come to the end of it
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-	zscope events --store /tmp/flood --lines | grep -q 'end of the flood' && break
-	sleep 1
-done
+came() { zscope events --store /tmp/flood --lines | grep -q 'end of the flood'; }
+until_true 90 came
 echo "nvme nvme1: the last line" > /dev/kmsg
 kill $recorder
 wait $recorder
