@@ -80,8 +80,8 @@ static __always_inline int path_step(void)
 	long len = bpf_probe_read_kernel_str(out->name, sizeof(out->name), name);
 	out->len = len > 0 ? len - 1 : 0;
 	st.level++;
-	/* one that hangs nowhere (a file handle's) is called "/": no name */
-	if (!top || out->len != 1 || out->name[0] != '/')
+	/* one that hangs nowhere (a file handle's) is called "/", a block device's "": no name */
+	if (out->len && (!top || out->len != 1 || out->name[0] != '/'))
 		st.ctl.out_n = n + 1;
 	if (top)
 		st.at++;

@@ -8,7 +8,9 @@ enum {
 	CENSUS_WRITEBACK_RESTARTS = 16,
 };
 
-#define CENSUS_BDEV_MAGIC 0x62646576u
+#define CENSUS_BDEV_MAGIC     0x62646576u
+#define CENSUS_EXT4_MAGIC     0xef53u
+#define CENSUS_EXT4_ALLOCATOR 1 /* the inode number of its buddy cache */
 
 enum census_pin_kind {
 	CENSUS_PIN_FILE,

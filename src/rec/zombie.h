@@ -45,7 +45,9 @@ enum pin_place {
 	PLACE_PATH,
 	PLACE_OVERLAY,  /* in a layer of an overlay file system */
 	PLACE_INTERNAL, /* no mount shows it: memfd, System V shared memory */
-	PLACE_DEVICE,   /* buffers of a block device: file system metadata */
+	/* What a file system keeps for itself: buffers of the block device, ext4's allocator. It
+	 * may be in use and then stays, and `path` says in words what it is. */
+	PLACE_DEVICE,
 };
 
 /* The process that has memory without a path: the first of them. */

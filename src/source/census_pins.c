@@ -1,5 +1,4 @@
-/* Which pages hold the zombies of a batch: runs of folios by inode, merged per zombie and file, and
- * the paths of new files. */
+/* Which pages hold the zombies of a batch: runs of folios by inode, merged per zombie and file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "auto.h"
 #include "census_impl.h"
 
-/* Pages or path components per slice: about a millisecond of kernel time. */
+/* Pages per slice: about a millisecond of kernel time. */
 enum { PINS_BUDGET = 4000 };
 
 static struct pins_state *pins_start(struct census *c, unsigned targets, bool anon_only)
@@ -23,16 +22,6 @@ static struct pins_state *pins_start(struct census *c, unsigned targets, bool an
 	return st;
 }
 
-static struct paths_state *paths_start(struct census *c, unsigned targets)
-{
-	struct paths_state *st = (struct paths_state *)c->programs[CENSUS_JOB_PATHS].ctl;
-
-	*st = (struct paths_state){
-		.ctl = { .budget = PINS_BUDGET, .targets = targets, .ran = st->ctl.ran },
-	};
-	return st;
-}
-
 /* s_dev as the kernel packs it. */
 static uint32_t dev_major(uint32_t dev)
 {
@@ -42,6 +31,12 @@ static uint32_t dev_major(uint32_t dev)
 static uint32_t dev_minor(uint32_t dev)
 {
 	return dev & 0xfffff;
+}
+
+/* ext4 keeps which blocks are free in pages of an inode that is in no directory. */
+static bool is_allocator(const struct census_pin *raw)
+{
+	return raw->magic == CENSUS_EXT4_MAGIC && raw->ino == CENSUS_EXT4_ALLOCATOR;
 }
 
 size_t census_file_row(struct zombie_files *files, const struct census_pin *raw)
@@ -59,10 +54,9 @@ size_t census_file_row(struct zombie_files *files, const struct census_pin *raw)
 	file->magic = raw->magic;
 	file->kind = raw->kind == CENSUS_PIN_SHMEM ? PIN_TMPFS : PIN_FILE;
 	file->kernel_ptr = raw->inode;
-	if (raw->magic == CENSUS_BDEV_MAGIC) {
+	if (raw->magic == CENSUS_BDEV_MAGIC || is_allocator(raw)) {
 		file->place = PLACE_DEVICE;
 		file->deleted = false;
-		file->path = "[block device: file system metadata]";
 	}
 	return row;
 }
@@ -94,7 +88,7 @@ static bool take_pin(struct census *c, struct zombie_files *files, const struct 
 			return false;
 		struct zombie_range range = { (uint32_t)p.pin.file, (uint32_t)raw->pages,
 					      raw->index };
-		if (c->want & CENSUS_WANT_RANGES && p.pin.kind == PIN_FILE &&
+		if (c->want & CENSUS_WANT_RANGES && p.pin.kind == PIN_FILE && !is_allocator(raw) &&
 		    !vec_push(&files->ranges, range))
 			return false;
 	}
@@ -135,105 +129,6 @@ static void merge_pins(struct census *c, struct zombie_files *files)
 		files->list.items[p->pin.file].bytes += p->pin.bytes;
 		files->list.items[p->pin.file].zombies++;
 	}
-}
-
-/* Components come from the leaf up; one file's follow one another. */
-struct path_parts {
-	const char *parts[CENSUS_PATH_DEPTH];
-	unsigned n;
-};
-
-static void place_file(struct census *c, struct zombie_files *files, struct zombie_file *file,
-		       struct path_parts *parts)
-{
-	AUTO_BUF struct buf inner = { 0 };
-
-	for (unsigned i = parts->n; i--;)
-		buf_addf(&inner, "/%s", parts->parts[i]);
-	parts->n = 0;
-	if (!inner.len)
-		return;
-	file->path = mounts_path(&c->mounts, file->major, file->minor, inner.data, &files->strings);
-	if (!file->path) {
-		file->path = arena_strdup(&files->strings, inner.data + 1);
-		file->place = PLACE_INTERNAL;
-		return;
-	}
-	file->place = mounts_is_layer(&c->mounts, file->path) ? PLACE_OVERLAY : PLACE_PATH;
-}
-
-static int resolve_some(struct census *c, struct zombie_files *files, size_t from, unsigned n,
-			struct err *err)
-{
-	AUTO_ARENA struct arena strings = { 0 };
-	AUTO_FREE struct census_target *targets = calloc(n, sizeof(*targets));
-	struct path_parts parts = { 0 };
-	struct census_part copy;
-	unsigned current = 0;
-
-	if (!targets)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (unsigned i = 0; i < n; i++) {
-		targets[i].ptr = files->list.items[from + i].kernel_ptr;
-		targets[i].check = files->list.items[from + i].inode;
-	}
-	int r = census_load(c, CENSUS_JOB_PATHS, err);
-	if (r == 0)
-		r = census_set_targets(c, CENSUS_JOB_PATHS, targets, n, err);
-	if (r < 0)
-		return r;
-	const struct paths_state *st = paths_start(c, n);
-	while (r == 0 && !st->ctl.done) {
-		r = census_slice(c, CENSUS_JOB_PATHS, err);
-		for (unsigned i = 0; r == 0 && i < st->ctl.out_n; i++) {
-			const struct census_part *name = census_out(c, CENSUS_JOB_PATHS, i, &copy);
-			if (!name || name->index >= n)
-				continue;
-			if (name->index != current) {
-				place_file(c, files, &files->list.items[from + current], &parts);
-				current = name->index;
-			}
-			if (parts.n < CENSUS_PATH_DEPTH)
-				parts.parts[parts.n++] = arena_strndup(
-					&strings, name->name, strnlen(name->name, CENSUS_NAME));
-		}
-	}
-	place_file(c, files, &files->list.items[from + current], &parts);
-	return r;
-}
-
-/* Memory that only processes lead to. */
-static void find_holders(struct census *c, struct zombie_files *files, size_t from, size_t end)
-{
-	for (size_t i = from; i < end; i++) {
-		struct zombie_file *f = &files->list.items[i];
-		if (f->kind != PIN_TMPFS || !f->deleted)
-			continue;
-		f->held = shared_holders_find(&c->shared, c->root, f->major, f->minor, f->inode,
-					      f->path, &f->holder) == 0;
-		if (f->holder.unit)
-			f->holder.unit = arena_strdup(&files->strings, f->holder.unit);
-		if (f->holder.owner)
-			f->holder.owner = arena_strdup(&files->strings, f->holder.owner);
-	}
-}
-
-int census_resolve_files(struct census *c, struct zombie_files *files, size_t from, struct err *err)
-{
-	if (!c->mounts_read) {
-		c->mounts_read = true;
-		int r = mounts_read(c->root, &c->mounts, err);
-		if (r < 0)
-			return r;
-	}
-	for (; from < files->list.len; from += CENSUS_OUT) {
-		unsigned n = (unsigned)MIN_OF((size_t)CENSUS_OUT, files->list.len - from);
-		int r = resolve_some(c, files, from, n, err);
-		if (r < 0)
-			return r;
-		find_holders(c, files, from, from + n);
-	}
-	return 0;
 }
 
 /* Which of the batch are worth a look, as targets. */

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""What holds zombies and is not a file of somebody: metadata of a file system. usage: zombies_pins.py ZSCOPE ZOMBIE_MAKER"""
+import json, os, random, subprocess, sys
+
+from zombie_rig import check, end, make_cgroup, memory_top, remove, settle
+
+zscope, maker = sys.argv[1:3]
+SIZE = 8192
+top, v2 = memory_top()
+name = "zscope-pins-%08x" % random.Random().getrandbits(32)
+base, below, disk = f"{top}/{name}", f"/{name}", f"/var/tmp/{name}"
+home = base + "/home"
+makers = []
+
+
+def make(*plan):
+    """plan: (kind, cgroup, file). Returns the process id of what holds them."""
+    p = subprocess.Popen([maker, home, str(SIZE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    makers.append(p)
+    p.stdin.write(b"".join(b"%s\0%s\0%s\0" % (k.encode(), (base + c).encode(), f.encode()) for k, c, f in plan))
+    p.stdin.close()
+    check(p.stdout.readline() == b"ready\n", "the maker failed")
+    settle(f"{top}/{name}-settle", v2)
+    return p.pid
+
+
+def ask(where, *more):
+    answer = json.loads(subprocess.check_output([zscope, "zombies", "--json", "--below", below + where, *more]))
+    check(answer["method"] == "census", answer.get("unknown"))
+    return answer
+
+
+def look(where):
+    answer = ask(where, "--list", "--pins")
+    return {z["path"].removeprefix(below): z for z in answer["zombies"]}
+
+
+def in_cgroup(cgroup, script):
+    subprocess.check_call(["sh", "-c", f'echo 0 > "$1/cgroup.procs" && shift && {script}', "sh", cgroup])
+
+
+def metadata():
+    """Directories of an ext4: what is left in the cgroup are buffers of the block device, which have no path."""
+    image, mnt = disk + "/image", disk + "/mnt"
+    os.mkdir(mnt)
+    with open(image, "wb") as f:
+        f.truncate(64 << 20)
+    subprocess.check_call(["mke2fs", "-q", "-F", "-t", "ext4", image])
+    if subprocess.run(["mount", "-o", "loop", image, mnt], stderr=subprocess.DEVNULL).returncode:
+        print("no loop device here: metadata of a file system was not tried")
+        return 0
+    try:
+        device = next(line.split()[0] for line in open("/proc/self/mounts") if line.split()[1] == mnt)
+        os.mkdir(base + "/meta")
+        in_cgroup(base + "/meta", f'cd {mnt} && i=0 && while [ $i -lt 300 ]; do mkdir d$i; i=$((i + 1)); done && sync -f .')
+        os.rmdir(base + "/meta")
+        settle(f"{top}/{name}-settle", v2)
+        z = look("/meta")["/meta"]
+        pins = [p for p in z["pins"] if p.get("file") == f"metadata of the file system on {device} ({mnt})"]
+        check(len(pins) == 1 and pins[0]["place"] == "device" and not pins[0]["deleted"] and pins[0]["bytes"] >= 100 << 10, z)
+        check(all("file" in p and p["file"] != "/" for p in z["pins"] if p["kind"] == "file"), z)
+        check(all(p["file"] == f"block allocator of the file system on {device} ({mnt})" and p["place"] == "device"
+                  for p in z["pins"] if p.get("inode") == 1), z)
+        text = subprocess.check_output([zscope, "zombies", "--pins", "--below", below + "/meta"], text=True)
+        check(f"metadata of the file system on {device} ({mnt})" in text, text)
+    finally:
+        subprocess.check_call(["umount", mnt])
+    return 1
+
+
+try:
+    make_cgroup(base, v2)
+    os.mkdir(home)
+    os.mkdir(disk, 0o700)
+    n = metadata()
+    print(f"{n} kinds of pins are named")
+finally:
+    end(None, makers)
+    remove(base, disk)
