@@ -22,11 +22,13 @@ enum census_have {
 	CENSUS_HAVE_SWAP = 4,
 	CENSUS_HAVE_SWAP_REFS = 8,
 	CENSUS_HAVE_LRU = 16,
+	CENSUS_HAVE_USAGE = 32,
+	CENSUS_HAVE_BELOW = 64,
 };
 
 /* What a walk reads beyond names and bytes. */
 enum census_detail {
-	CENSUS_DETAIL_REFS = 1,
+	CENSUS_DETAIL_REFS = 1, /* references, usage, number of zombies below */
 	CENSUS_DETAIL_SWAP = 2,
 };
 
@@ -58,6 +60,8 @@ struct census_rec {
 	unsigned long long css, serial, id;
 	unsigned int depth, have, dying;
 	unsigned int swap_refs;
+	unsigned int children; /* has some; those of a dying one are dying, too */
+	unsigned int below;    /* dying cgroups below it, at any depth */
 	unsigned long long kmem_pages;
 	unsigned long long lru[CENSUS_LRUS]; /* pages */
 	long long refs;

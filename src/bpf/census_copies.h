@@ -174,13 +174,33 @@ static __always_inline __u32 record_refs(__u64 css, struct census_rec *rec)
 	return CENSUS_HAVE_REFS;
 }
 
+static __always_inline __u32 record_usage(struct mem_cgroup *memcg, struct census_rec *rec)
+{
+	long usage = 0;
+
+	READ(usage, &memcg->memory.usage.counter);
+	rec->usage_pages = usage;
+	return CENSUS_HAVE_USAGE;
+}
+
+static __always_inline __u32 record_below(struct census_rec *rec)
+{
+	struct cgroup *cgroup = (void *)CSS_WORD(cgroup);
+	int below = 0;
+
+	if (!bpf_core_field_exists(cgroup->nr_dying_descendants) ||
+	    READ(below, &cgroup->nr_dying_descendants))
+		return 0;
+	rec->below = below;
+	return CENSUS_HAVE_BELOW;
+}
+
 /* Only where the host has swap at all. */
 static __always_inline __u32 record_swap(struct mem_cgroup *memcg, struct census_rec *rec)
 {
-	long usage = 0, pages = 0;
+	long pages = 0;
 	__u32 have = 0;
 
-	READ(usage, &memcg->memory.usage.counter);
 	if (host.v1 && bpf_core_field_exists(memcg->memsw)) {
 		READ(pages, &memcg->memsw.usage.counter);
 		have |= CENSUS_HAVE_SWAP;
@@ -188,7 +208,6 @@ static __always_inline __u32 record_swap(struct mem_cgroup *memcg, struct census
 		READ(pages, &memcg->swap.usage.counter);
 		have |= CENSUS_HAVE_SWAP;
 	}
-	rec->usage_pages = usage;
 	rec->swap_pages = pages;
 	if (has_id_refs()) {
 		int refs = 0;
@@ -218,7 +237,9 @@ static __always_inline void record_fill(__u64 css, bool dying, struct census_rec
 	if (dying) {
 		have |= record_kmem((void *)memcg, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_REFS)
-			have |= record_refs(css, rec);
+			have |= record_refs(css, rec) | record_below(rec);
+		if (host.detail & st.detail)
+			have |= record_usage((void *)memcg, rec);
 		have |= record_lru(memcg, rec, how);
 		if (host.detail & st.detail & CENSUS_DETAIL_SWAP)
 			have |= record_swap((void *)memcg, rec);

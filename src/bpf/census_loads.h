@@ -129,7 +129,6 @@ static __always_inline __u32 record_swap(const struct mem_cgroup *memcg, struct 
 {
 	__u32 have = 0;
 
-	rec->usage_pages = memcg->memory.usage.counter;
 	if (host.v1 && bpf_core_field_exists(memcg->memsw)) {
 		rec->swap_pages = memcg->memsw.usage.counter;
 		have |= CENSUS_HAVE_SWAP;
@@ -161,7 +160,12 @@ static __always_inline void record_fill(__u64 address, bool dying, struct census
 		have |= record_kmem(memcg, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_REFS) {
 			rec->refs = css->refcnt.data->count.counter;
-			have |= CENSUS_HAVE_REFS;
+			rec->below = css->cgroup->nr_dying_descendants;
+			have |= CENSUS_HAVE_REFS | CENSUS_HAVE_BELOW;
+		}
+		if (host.detail & st.detail) {
+			rec->usage_pages = memcg->memory.usage.counter;
+			have |= CENSUS_HAVE_USAGE;
 		}
 		have |= record_lru(outer, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_SWAP)

@@ -132,6 +132,7 @@ static __always_inline int walk_step(enum how how)
 		rec->serial = v.serial;
 		rec->dying = dying;
 		rec->depth = st.depth;
+		rec->children = inner;
 		record_fill(css, dying, rec, how);
 	}
 	if (!css_is_same(css, &v)) {

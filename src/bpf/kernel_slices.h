@@ -99,6 +99,7 @@ struct kernfs_node___old {
 } SLICE;
 
 struct cgroup {
+	int nr_dying_descendants; /* 4.14 */
 	struct kernfs_node *kn;
 	struct cgroup_subsys_state *subsys[16];
 } SLICE;

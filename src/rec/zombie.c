@@ -18,11 +18,14 @@ static const struct {
 	[PIN_SOCKET] = { "socket", "close the socket, or end the process that has it open" },
 	[PIN_PAGES] = { "pages", "reclaim: zscope purge --method reclaim" },
 	[PIN_REFERENCE] = { "reference",
-			    "a socket that nobody has open, a perf or BPF object: end its holder" },
+			    "a socket that nobody has open, a perf or BPF object: end its holder; "
+			    "where it was removed just now, pages that are on no list yet: look "
+			    "again" },
 	[PIN_WRITEBACK] = { "writeback",
 			    "zscope purge: when the file is on the disk (sync), it goes with the "
 			    "next memory cgroup that is removed; before 5.15 only when the inode "
 			    "leaves the cache" },
+	[PIN_CHILD] = { "child", "goes with the zombies below it" },
 };
 
 const char *pin_kind_name(enum pin_kind kind)

@@ -32,11 +32,12 @@ enum pin_kind {
 	PIN_TASK,      /* a living task that still belongs to it (it is going down right now) */
 	PIN_NAMESPACE, /* a cgroup namespace whose root it is, held by a live process */
 	PIN_SOCKET,
-	PIN_PAGES, /* pages whose owner could not be followed: moved during the look, or truncated
-		    */
+	PIN_PAGES, /* pages whose owner could not be followed: moved during the look, truncated, or
+		    * on no list yet */
 	PIN_REFERENCE, /* no page, task, namespace, swap or writeback: some kernel reference
 			  (socket, perf, BPF) */
 	PIN_WRITEBACK, /* it dirtied a file; goes when that is on the disk and the kernel looks */
+	PIN_CHILD,     /* zombies below it: goes when the last of them does, never by itself */
 	PIN_KIND_END,
 };
 
@@ -99,6 +100,7 @@ struct zombie_pin {
 	size_t file;
 	bool dirty;         /* PIN_WRITEBACK: not yet on the disk */
 	bool until_evicted; /* PIN_WRITEBACK before 5.15: until its inodes leave the cache */
+	uint64_t below;     /* PIN_CHILD: how many zombies are below it; 0 = not known */
 	uint64_t bytes;
 	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE, PIN_SOCKET */
 	char comm[16];

@@ -205,6 +205,17 @@ static const struct census_ref *refs_of(const struct census *c, uint64_t css, si
 	return c->refs.items ? c->refs.items + lo : NULL;
 }
 
+/* Pages that are charged but on no list, because they wait in a batch of some core. Only cgroup v1
+ * tells them from kernel memory, which its counters keep after it was handed to the parent. */
+static uint64_t unlisted_bytes(const struct census *c, const struct census_rec *rec)
+{
+	unsigned need = CENSUS_HAVE_USAGE | CENSUS_HAVE_KMEM;
+
+	if ((rec->have & need) != need || rec->usage_pages <= rec->kmem_pages)
+		return 0;
+	return (rec->usage_pages - rec->kmem_pages) * c->page_bytes;
+}
+
 /* What refers to this memcg without owning pages of it. */
 static bool add_references(struct census *c, const struct census_rec *rec, const struct zombie *z)
 {
@@ -221,9 +232,17 @@ static bool add_references(struct census *c, const struct census_rec *rec, const
 	if (rec->have & CENSUS_HAVE_SWAP_REFS && rec->swap_refs &&
 	    !vec_push(&c->own, ((struct zombie_pin){ .kind = PIN_SWAP, .bytes = z->swap_bytes })))
 		return false;
+	/* each child refers to its parent */
+	if (rec->children &&
+	    !vec_push(&c->own, ((struct zombie_pin){
+				       .kind = PIN_CHILD,
+				       .below = rec->have & CENSUS_HAVE_BELOW ? rec->below : 0 })))
+		return false;
 	if (c->own.len || !(z->have & ZOMBIE_REFS) || z->refs <= 0)
 		return true;
-	return vec_push(&c->own, ((struct zombie_pin){ .kind = PIN_REFERENCE }));
+	uint64_t unlisted = unlisted_bytes(c, rec);
+	return vec_push(&c->own, ((struct zombie_pin){ .kind = unlisted ? PIN_PAGES : PIN_REFERENCE,
+						       .bytes = unlisted }));
 }
 
 /* The page pins of zombie i of the batch start at *at in the sorted list. */
