@@ -37,6 +37,7 @@ struct census_program {
 	int state_fd, out_fd, targets_fd;
 	void *out; /* mapped; NULL = read one by one */
 	struct bpf_link *link;
+	struct err failed; /* why it could not be loaded: it is not tried again */
 };
 
 struct census_batch_pin {

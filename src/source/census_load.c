@@ -230,19 +230,6 @@ static int open_jobs(struct census *c, struct err *err)
 	return r < 0 ? types_failed(c, r, err) : 0;
 }
 
-int census_load(struct census *c, enum census_job job, struct err *err)
-{
-	struct census_program *p = &c->programs[job];
-
-	if (p->program)
-		return 0;
-	int r = bpf_object__load(p->obj);
-	if (r < 0)
-		return load_failed(c, r, err);
-	p->program = bpf_object__find_program_by_name(p->obj, program_name(c, job));
-	return take_maps(p, job, err);
-}
-
 static void unload(struct census *c, enum census_job job)
 {
 	struct census_program *p = &c->programs[job];
@@ -256,6 +243,26 @@ static void unload(struct census *c, enum census_job job)
 		free(p->ctl);
 	bpf_object__close(p->obj);
 	*p = (struct census_program){ 0 };
+}
+
+int census_load(struct census *c, enum census_job job, struct err *err)
+{
+	struct census_program *p = &c->programs[job];
+	struct err failed = { 0 };
+
+	if (p->program)
+		return 0;
+	if (p->failed.code)
+		return err_set(err, p->failed.code, "%s", p->failed.text);
+	int r = bpf_object__load(p->obj);
+	r = r < 0 ? load_failed(c, r, &failed) : take_maps(p, job, &failed);
+	if (r < 0) {
+		unload(c, job);
+		p->failed = failed;
+		return err_set(err, r, "%s", failed.text);
+	}
+	p->program = bpf_object__find_program_by_name(p->obj, program_name(c, job));
+	return 0;
 }
 
 static void unload_all(struct census *c)
