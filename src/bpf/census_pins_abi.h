@@ -62,9 +62,12 @@ struct census_writeback {
 
 struct writeback_state {
 	struct census_ctl ctl;
-	unsigned long long first_sb, sb, first_bdi, bdi;
+	unsigned long long first_sb, sb;
+	unsigned long long head; /* of the list of devices, 0 = not found yet */
+	unsigned long long bdi;
 	unsigned long long pos; /* on the device's list of writeback structures */
-	unsigned int restarts, unused;
+	unsigned int restarts;
+	unsigned int lost; /* some may be missing */
 };
 
 /* A task or cgroup namespace that refers to a dying memcg. */

@@ -66,13 +66,26 @@ struct {
 
 /* The kernel's lists of super blocks and of backing devices are rings with a bare head among their
  * members: what is taken for a device there does not point to itself. */
-static __always_inline bool bdi_is_real(struct backing_dev_info *bdi)
+static __always_inline bool bdi_is_real(__u64 address)
 {
-	struct backing_dev_info *self = 0;
+	struct backing_dev_info *bdi = (void *)address, *self = 0;
 
 	if (bdi)
 		READ(self, &bdi->wb.bdi);
 	return self && self == bdi;
+}
+
+/* 1 = the slice ends here, and the walk. */
+static __always_inline int walk_ends(bool lost)
+{
+	st.lost |= lost;
+	st.ctl.done = 1;
+	return 1;
+}
+
+static __always_inline bool may_restart(void)
+{
+	return ++st.restarts <= CENSUS_WRITEBACK_RESTARTS;
 }
 
 /* The first step: any device on the list of devices, found through the mounted file systems. */
@@ -88,20 +101,68 @@ static __always_inline int find_device(void)
 	}
 	sb = (void *)st.sb;
 	READ(bdi, &sb->s_bdi);
-	if (bdi_is_real(bdi)) {
+	if (bdi_is_real((__u64)bdi)) {
 		READ(next, &bdi->bdi_list.next);
 		/* what only exists in memory has one that is on no list */
 		if (next && next != (__u64)bdi + OFFSET(backing_dev_info, bdi_list)) {
-			st.bdi = st.first_bdi = (__u64)bdi;
+			st.bdi = (__u64)bdi;
 			return 0;
 		}
 	}
 	READ(next, &sb->s_list.next);
-	st.sb = next ? next - OFFSET(super_block___bdi, s_list) : 0;
-	if (st.sb && st.sb != st.first_sb)
+	next = next ? next - OFFSET(super_block___bdi, s_list) : 0;
+	if (next == st.first_sb)
+		return walk_ends(false);
+	/* one that was unmounted while we looked leads to itself */
+	if (!next || next == st.sb) {
+		st.sb = 0;
+		return may_restart() ? 0 : walk_ends(true);
+	}
+	st.sb = next;
+	return 0;
+}
+
+/* What hangs on a list has neighbours that know it; memory that was a device once does not. */
+static __always_inline bool is_linked(__u64 address)
+{
+	struct list_head *node = (void *)address, *next = 0, *prev = 0;
+	__u64 back = 0, forth = 0;
+
+	READ(next, &node->next);
+	READ(prev, &node->prev);
+	READ(back, &next->prev);
+	READ(forth, &prev->next);
+	return back == address && forth == address;
+}
+
+static __always_inline int first_device(void)
+{
+	struct list_head *head = (void *)st.head;
+	__u64 next = 0;
+
+	READ(next, &head->next);
+	st.pos = 0;
+	st.bdi = next - OFFSET(backing_dev_info, bdi_list);
+	return next && next != st.head ? 0 : walk_ends(!next);
+}
+
+/* From any device on: the head is the one that is none. A device that went away meanwhile still
+ * leads to the others, but nothing leads back to it: it could not end the walk. */
+static __always_inline int find_head(void)
+{
+	struct backing_dev_info *bdi = (void *)st.bdi;
+	__u64 next = 0;
+
+	READ(next, &bdi->bdi_list.next);
+	st.bdi = next - OFFSET(backing_dev_info, bdi_list);
+	if (next && bdi_is_real(st.bdi))
 		return 0;
-	st.ctl.done = 1;
-	return 1;
+	if (next && is_linked(next)) {
+		st.head = next;
+		return first_device();
+	}
+	st.bdi = st.sb = 0;
+	return may_restart() ? 0 : walk_ends(true);
 }
 
 static __always_inline int next_device(void)
@@ -111,11 +172,13 @@ static __always_inline int next_device(void)
 
 	READ(next, &bdi->bdi_list.next);
 	st.pos = 0;
-	st.bdi = next ? next - OFFSET(backing_dev_info, bdi_list) : 0;
-	if (st.bdi && st.bdi != st.first_bdi)
+	if (next == st.head)
+		return walk_ends(false);
+	st.bdi = next - OFFSET(backing_dev_info, bdi_list);
+	if (next && bdi_is_real(st.bdi))
 		return 0;
-	st.ctl.done = 1;
-	return 1;
+	/* freed while we looked: what is met again is counted once */
+	return may_restart() ? first_device() : walk_ends(true);
 }
 
 /* The first inode on the list whose head lies at `head`; 0 = it is empty. */
@@ -168,24 +231,20 @@ static __always_inline int record_held(__u64 wb, __u64 css)
 /* 1 = the slice ends here. */
 static __always_inline int writeback_step(void)
 {
-	struct backing_dev_info *bdi, *its = 0;
 	struct cgroup_subsys_state *css = 0;
 	struct bdi_writeback *wb;
+	__u64 head, its = 0;
 	__u32 flags = 0;
-	__u64 head;
 
 	st.ctl.steps++;
-	if (!bpf_core_field_exists(((struct bdi_writeback *)0)->memcg_css)) {
-		st.ctl.done = 1;
-		return 1;
-	}
+	if (!bpf_core_field_exists(((struct bdi_writeback *)0)->memcg_css))
+		return walk_ends(false);
 	if (!st.bdi)
 		return find_device();
-	bdi = (void *)st.bdi;
+	if (!st.head)
+		return find_head();
 	head = st.bdi + OFFSET(backing_dev_info, wb_list);
 	if (!st.pos) {
-		if (!bdi_is_real(bdi))
-			return next_device();
 		bpf_probe_read_kernel(&st.pos, sizeof(st.pos), (void *)head);
 		return st.pos ? 0 : next_device();
 	}
@@ -193,10 +252,13 @@ static __always_inline int writeback_step(void)
 		return next_device();
 	wb = (void *)(st.pos - OFFSET(bdi_writeback, bdi_node));
 	READ(its, &wb->bdi);
-	if (its != bdi) {
+	if (its != st.bdi) {
 		/* let go while we looked: from the start of this device, but not for ever */
 		st.pos = 0;
-		return ++st.restarts > CENSUS_WRITEBACK_RESTARTS ? next_device() : 0;
+		if (may_restart())
+			return 0;
+		st.lost = 1;
+		return next_device();
 	}
 	READ(css, &wb->memcg_css);
 	if (css)

@@ -186,8 +186,7 @@ static void fill_zombie(struct census *c, const struct census_rec *rec, size_t p
 	fill_bytes(c, rec, z);
 }
 
-/* The tasks whose own memcg or whose namespace's root this is: a range of the sorted list. */
-static const struct census_ref *refs_of(const struct census *c, uint64_t css, size_t *ret_n)
+struct census_ref *census_refs_of(const struct census *c, uint64_t css, size_t *ret_n)
 {
 	size_t lo = 0, hi = c->refs.len;
 
@@ -220,7 +219,7 @@ static uint64_t unlisted_bytes(const struct census *c, const struct census_rec *
 static bool add_references(struct census *c, const struct census_rec *rec, const struct zombie *z)
 {
 	size_t n;
-	const struct census_ref *refs = refs_of(c, rec->css, &n);
+	const struct census_ref *refs = census_refs_of(c, rec->css, &n);
 
 	for (size_t i = 0; i < n; i++)
 		if (!vec_push(&c->own, refs[i].pin))
@@ -332,6 +331,19 @@ static void mark_asked(const struct walk *w)
 		c->path = before;
 }
 
+/* All that holds the zombies of the batch; the paths of files that are new with it. */
+static int find_pins(struct census *c, struct zombie_files *files, struct err *err)
+{
+	bool anon_only = !(c->want & CENSUS_WANT_PINS);
+	size_t known = files ? files->list.len : 0;
+
+	int r = census_batch_pins(c, files, anon_only, err);
+	if (r < 0 || anon_only || !files)
+		return r;
+	r = census_batch_writeback(c, files, err);
+	return r < 0 ? r : census_resolve_files(c, files, known, err);
+}
+
 static int give_slice(const struct walk *w, struct err *err)
 {
 	struct census *c = w->c;
@@ -340,7 +352,7 @@ static int give_slice(const struct walk *w, struct err *err)
 	int r = take_batch(c, err);
 	if (r == 0 && c->want) {
 		mark_asked(w);
-		r = census_batch_pins(c, w->files, !(c->want & CENSUS_WANT_PINS), err);
+		r = find_pins(c, w->files, err);
 	}
 	for (unsigned i = 0; r == 0 && i < c->n_batch; i++) {
 		size_t len = path_to(c, &c->batch[i]);
@@ -385,7 +397,7 @@ int census_walk(struct census *c, const char *below, struct zombie_files *files,
 	int r;
 
 	walk_reset(c);
-	if (c->want & CENSUS_WANT_PINS && census_read_holders(c, files, unknowns, &holders) < 0)
+	if (c->want & CENSUS_WANT_PINS && census_read_holders(c, unknowns, &holders) < 0)
 		unknowns_add(unknowns, "processes and namespaces that hold zombies", "%s",
 			     holders.text);
 	do {

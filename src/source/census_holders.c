@@ -13,10 +13,36 @@
 /* generated */
 #include "census_holders.skel.h"
 
-static int by_css(const void *a, const void *b)
+/* By css, and what is the same thing side by side. */
+static int by_thing(const void *a, const void *b)
 {
 	const struct census_ref *x = a, *y = b;
-	return x->css < y->css ? -1 : x->css > y->css;
+
+#define COMPARE(field)            \
+	if (x->field != y->field) \
+	return x->field < y->field ? -1 : 1
+	COMPARE(css);
+	COMPARE(pin.kind);
+	COMPARE(pin.pid);
+	COMPARE(pin.socket_inode);
+	COMPARE(file.dev);
+	COMPARE(file.ino);
+	COMPARE(file.inode);
+#undef COMPARE
+	return 0;
+}
+
+/* The threads of a process have one namespace mostly, a socket or namespace may be open twice, and
+ * a list that changed is read again. */
+static void sort_refs(struct census *c)
+{
+	size_t kept = 0;
+
+	vec_sort(&c->refs, by_thing);
+	for (size_t i = 0; i < c->refs.len; i++)
+		if (!kept || by_thing(&c->refs.items[kept - 1], &c->refs.items[i]) != 0)
+			c->refs.items[kept++] = c->refs.items[i];
+	c->refs.len = kept;
 }
 
 static bool add_ref(struct census *c, uint64_t css, enum pin_kind kind, const struct census_task *t)
@@ -120,17 +146,16 @@ static int read_processes(struct census *c, struct err *err)
 	return r;
 }
 
-int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
-			struct err *err)
+int census_read_holders(struct census *c, struct unknowns *unknowns, struct err *err)
 {
 	struct err writeback = { 0 };
 
 	c->refs.len = 0;
 	shared_holders_free(&c->shared); /* those of the walk before */
 	/* v1 has one writeback for all */
-	if (!c->v1 && census_read_writeback(c, files, &writeback) < 0)
+	if (!c->v1 && census_read_writeback(c, unknowns, &writeback) < 0)
 		unknowns_add(unknowns, CENSUS_WRITEBACK_UNKNOWN, "%s", writeback.text);
 	int r = read_processes(c, err);
-	vec_sort(&c->refs, by_css);
+	sort_refs(c);
 	return r;
 }

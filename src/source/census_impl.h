@@ -48,6 +48,8 @@ struct census_batch_pin {
 struct census_ref {
 	uint64_t css;
 	struct zombie_pin pin;
+	struct census_pin
+		file; /* PIN_WRITEBACK: has a row once a zombie was asked for; inode 0 = none */
 };
 
 /* The path of the record at hand: level k of it ends at len[k]. Records come in the order of the
@@ -77,7 +79,7 @@ struct census {
 	bool asked[CENSUS_OUT]; /* a zombie, and below what was asked for */
 	struct census_rec *copies;
 	VEC(struct census_batch_pin) pins;
-	VEC(struct census_ref) refs; /* sorted by css */
+	VEC(struct census_ref) refs; /* sorted by css, each once */
 	VEC(struct zombie_pin) own;  /* of the zombie at hand */
 	uint64_t broken_lists;
 	struct mounts mounts;
@@ -104,16 +106,18 @@ const void *census_out(struct census *c, enum census_job job, unsigned n, void *
 int census_slice(struct census *c, enum census_job job, struct err *err);
 int census_set_targets(struct census *c, enum census_job job, const struct census_target *targets,
 		       unsigned n, struct err *err);
-/* Fills c->pins, sorted by zombie, for the batch; files get their paths. */
+/* Fills c->pins, sorted by zombie, for the batch. */
 int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_only,
 		      struct err *err);
+/* The files whose writeback holds those of the batch that were asked for. */
+int census_batch_writeback(struct census *c, struct zombie_files *files, struct err *err);
+/* What refers to that css: a range of c->refs. */
+struct census_ref *census_refs_of(const struct census *c, uint64_t css, size_t *ret_n);
 /* The row of an inode that the programs described; SIZE_MAX when out of memory. */
 size_t census_file_row(struct zombie_files *files, const struct census_pin *raw);
 /* The paths of the files from that row on. */
 int census_resolve_files(struct census *c, struct zombie_files *files, size_t from,
 			 struct err *err);
-/* Tasks, namespaces, sockets and writeback that hold dying memcgs → c->refs; what is written back
- * → files (may be NULL). */
-int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
-			struct err *err);
-int census_read_writeback(struct census *c, struct zombie_files *files, struct err *err);
+/* Tasks, namespaces, sockets and writeback that hold dying memcgs → c->refs. */
+int census_read_holders(struct census *c, struct unknowns *unknowns, struct err *err);
+int census_read_writeback(struct census *c, struct unknowns *unknowns, struct err *err);

@@ -142,6 +142,8 @@ static void find_holders(struct census *c, struct zombie_files *files, size_t fr
 
 int census_resolve_files(struct census *c, struct zombie_files *files, size_t from, struct err *err)
 {
+	if (from == files->list.len)
+		return 0;
 	if (!c->mounts_read) {
 		c->mounts_read = true;
 		int r = mounts_read(c->root, &c->mounts, err);

@@ -175,7 +175,6 @@ int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_on
 {
 	struct census_target targets[CENSUS_OUT];
 	unsigned batch_index[CENSUS_OUT];
-	size_t known = files ? files->list.len : 0;
 
 	c->pins.len = 0;
 	unsigned n = choose_targets(c, anon_only, targets, batch_index);
@@ -189,7 +188,5 @@ int census_batch_pins(struct census *c, struct zombie_files *files, bool anon_on
 	r = look(c, anon_only ? NULL : files, batch_index, n, anon_only, err);
 	if (r == 0)
 		merge_pins(c, anon_only ? NULL : files);
-	if (r == 0 && files && !anon_only)
-		r = census_resolve_files(c, files, known, err);
 	return r;
 }

@@ -113,8 +113,7 @@ void census_unload(struct census *c)
 {
 }
 
-int census_read_holders(struct census *c, struct zombie_files *files, struct unknowns *unknowns,
-			struct err *err)
+int census_read_holders(struct census *c, struct unknowns *unknowns, struct err *err)
 {
 	return 0;
 }
