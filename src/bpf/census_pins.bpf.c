@@ -75,6 +75,56 @@ static __always_inline bool pin_list_is_anon(__u32 k, __u32 gens)
 	return zones && (k - 4) / zones % 2 == 0;
 }
 
+/* The mapping of a node in the tree of an anonymous page's mappings; 0 = it is none any more. Its
+ * mappings are those of the process that made the page and of its descendants: `own` takes that
+ * process's only. */
+static __always_inline struct mm_struct *anon_mm(__u64 anon, __u64 node, bool own)
+{
+	struct anon_vma_chain *chain = (void *)(node - OFFSET(anon_vma_chain, rb));
+	struct vm_area_struct *vma = 0;
+	struct mm_struct *mm = 0;
+	__u64 its = 0;
+
+	READ(its, &chain->anon_vma);
+	if (!node || its != anon)
+		return 0;
+	READ(vma, &chain->vma);
+	READ(its, &vma->anon_vma);
+	READ(mm, &vma->vm_mm);
+	return own && its != anon ? 0 : mm;
+}
+
+/* A process that has an anonymous page. Nothing is locked: each step is checked by what leads back.
+ */
+static __always_inline void anon_describe(__u64 address, struct census_pin *ret)
+{
+	struct anon_vma *anon = (void *)address;
+	struct task_struct *task = 0, *parent = 0;
+	struct mm_struct *mm = 0, *its = 0;
+	__u64 top = 0, first = 0;
+
+	if (!EXISTS(anon_vma, rb_root.rb_leftmost) || !EXISTS(mm_struct, owner) ||
+	    !EXISTS(anon_vma_chain, rb))
+		return;
+	READ(top, &anon->rb_root.rb_root.rb_node);
+	READ(first, &anon->rb_root.rb_leftmost);
+	mm = anon_mm(address, top, true);
+	if (!mm)
+		mm = anon_mm(address, first, true);
+	if (!mm)
+		mm = anon_mm(address, top, false);
+	if (!mm)
+		return;
+	READ(task, &mm->owner);
+	READ(its, &task->mm);
+	if (!task || its != mm)
+		return;
+	READ(ret->pid, &task->tgid);
+	READ(parent, &task->real_parent);
+	READ(ret->ppid, &parent->tgid);
+	bpf_core_read(ret->comm, sizeof(ret->comm), &task->comm);
+}
+
 /* A function of its own and not static, so that the verifier looks at it once. */
 __noinline int pin_flush(void)
 {
@@ -94,7 +144,10 @@ __noinline int pin_flush(void)
 	pin->kind = st.run_kind;
 	pin->ino = 0;
 	pin->dev = pin->nlink = pin->magic = pin->generation = 0;
-	if (st.run_inode)
+	pin->pid = pin->ppid = 0;
+	if (st.run_inode && st.run_kind == CENSUS_PIN_ANON)
+		anon_describe(st.run_inode, pin);
+	else if (st.run_inode)
 		inode_describe(st.run_inode, pin);
 	st.ctl.out_n = n + 1;
 	st.run_pages = 0;
@@ -217,6 +270,9 @@ static __always_inline int pin_step(void)
 	__u64 mapping = page_word(PAGE_OFFSET(mapping));
 	if (mapping & 1) {
 		kind = CENSUS_PIN_ANON;
+		/* whose it is; a page that is merged from several (3) is nobody's */
+		if (!st.anon_only && (mapping & 3) == 1)
+			inode = mapping & ~3ull;
 	} else if (!mapping) {
 		kind = CENSUS_PIN_OTHER;
 	} else {
@@ -230,7 +286,7 @@ static __always_inline int pin_step(void)
 	__u64 n = flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1 ? pin_folio_pages(folio)
 									    : 1;
 	bool same = st.run_pages && inode == st.run_inode && kind == st.run_kind;
-	if (same && (!inode || index == st.run_end)) {
+	if (same && (!inode || kind == CENSUS_PIN_ANON || index == st.run_end)) {
 		st.run_end = index + n;
 	} else if (same && index + n == st.run_first) {
 		st.run_first = index;

@@ -26,6 +26,8 @@ struct census_pin {
 	unsigned int zombie;      /* index in the batch */
 	unsigned int kind;
 	unsigned int dev, nlink, magic, generation;
+	int pid, ppid; /* CENSUS_PIN_ANON: a process that has the memory; 0 = not found */
+	char comm[16];
 };
 
 struct pins_state {
@@ -34,7 +36,8 @@ struct pins_state {
 	unsigned int anon_only;
 	unsigned int at, list; /* of the batch, of its lists */
 	unsigned long long pos, head, prev;
-	unsigned long long run_inode, run_pages, run_first, run_end;
+	unsigned long long run_inode; /* of anonymous memory its struct anon_vma */
+	unsigned long long run_pages, run_first, run_end;
 	unsigned int run_kind, broken;
 	unsigned long long page[8];
 };
@@ -79,12 +82,13 @@ struct census_task {
 	char comm[16];
 };
 
-/* A socket that is charged to a dying memcg, and who has it open. */
-struct census_sock {
+/* A socket that is charged to a dying memcg, or a cgroup namespace whose root that is, and who has
+ * it open. */
+struct census_open {
 	unsigned long long css;
-	unsigned long long inode; /* of the socket, as in /proc/PID/fd */
-	int pid;
-	unsigned short protocol, family, port; /* the local one */
-	unsigned short unused;
+	unsigned long long inode; /* as in /proc/PID/fd */
+	int pid, ppid;
+	unsigned short socket;                 /* 0 = a namespace */
+	unsigned short protocol, family, port; /* of a socket, the local one */
 	char comm[16];
 };

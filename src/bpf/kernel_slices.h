@@ -114,7 +114,21 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 } SLICE;
 
+struct proc_ns_operations {
+	int type; /* CLONE_NEW...; gone in 6.18 */
+} SLICE;
+
+struct ns_common {
+	const struct proc_ns_operations *ops;
+} SLICE;
+
+/* 6.18 */
+struct ns_common___typed {
+	__u32 ns_type;
+} SLICE;
+
 struct cgroup_namespace {
+	struct ns_common ns;
 	struct css_set *root_cset;
 } SLICE;
 
@@ -125,8 +139,10 @@ struct nsproxy {
 struct task_struct {
 	int pid, tgid, exit_state;
 	struct task_struct *real_parent;
+	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct nsproxy *nsproxy;
+	struct mm_struct *mm;
 	char comm[16];
 } SLICE;
 
@@ -196,6 +212,7 @@ struct inode {
 	struct super_block *i_sb;
 	__u32 i_generation;
 	struct hlist_head i_dentry;
+	void *i_private;
 } SLICE;
 
 /* i_ino is 64 bits wide on every architecture since 7.x */
@@ -223,6 +240,38 @@ struct dentry {
 /* d_alias without d_u, 7.x */
 struct dentry___flat {
 	struct hlist_node d_alias;
+} SLICE;
+
+struct rb_node {
+	struct rb_node *rb_right;
+} SLICE;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} SLICE;
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+	struct rb_node *rb_leftmost;
+} SLICE;
+
+struct anon_vma {
+	struct rb_root_cached rb_root;
+} SLICE;
+
+struct mm_struct {
+	struct task_struct *owner; /* with CONFIG_MEMCG */
+} SLICE;
+
+struct vm_area_struct {
+	struct mm_struct *vm_mm;
+	struct anon_vma *anon_vma;
+} SLICE;
+
+struct anon_vma_chain {
+	struct vm_area_struct *vma;
+	struct anon_vma *anon_vma;
+	struct rb_node rb;
 } SLICE;
 
 enum pageflags {

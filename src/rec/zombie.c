@@ -14,7 +14,8 @@ static const struct {
 			       "out, or bring it all back (swapoff)" },
 	[PIN_PROCESS] = { "process", "its parent must reap it, or be ended" },
 	[PIN_TASK] = { "task", "it is going down right now" },
-	[PIN_NAMESPACE] = { "namespace", "end the process that holds the cgroup namespace" },
+	[PIN_NAMESPACE] = { "namespace", "end the process that is in the cgroup namespace or has "
+					 "it open" },
 	[PIN_SOCKET] = { "socket", "close the socket, or end the process that has it open" },
 	[PIN_PAGES] = { "pages", "reclaim: zscope purge --method reclaim" },
 	[PIN_REFERENCE] = { "reference",

@@ -102,7 +102,8 @@ struct zombie_pin {
 	bool until_evicted; /* PIN_WRITEBACK before 5.15: until its inodes leave the cache */
 	uint64_t below;     /* PIN_CHILD: how many zombies are below it; 0 = not known */
 	uint64_t bytes;
-	int pid, parent_pid; /* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE, PIN_SOCKET */
+	/* PIN_PROCESS, PIN_TASK, PIN_NAMESPACE, PIN_SOCKET, PIN_ANON; 0 = not known */
+	int pid, parent_pid;
 	char comm[16];
 	uint64_t socket_inode;
 	uint16_t port, family, protocol; /* of a socket; port 0 = it has none */

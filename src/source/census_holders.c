@@ -61,44 +61,45 @@ static bool add_ref(struct census *c, uint64_t css, enum pin_kind kind, const st
 
 static int take_task(struct census *c, const struct census_task *t, struct err *err)
 {
-	/* a thread of a process is named by its leader, once */
 	bool ok = add_ref(c, t->css, t->exit_state ? PIN_PROCESS : PIN_TASK, t);
 
-	if (ok && t->pid == t->tgid)
-		ok = add_ref(c, t->ns_css, PIN_NAMESPACE, t);
+	struct census_task process = *t;
+	process.pid = t->tgid;
+	ok = ok && add_ref(c, t->ns_css, PIN_NAMESPACE, &process);
 	return ok ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int take_socket(struct census *c, const struct census_sock *sock, struct err *err)
+static int take_open(struct census *c, const struct census_open *open, struct err *err)
 {
 	struct census_ref ref = {
-		.css = sock->css,
+		.css = open->css,
 		.pin = {
-			.kind = PIN_SOCKET,
-			.pid = sock->pid,
-			.socket_inode = sock->inode,
-			.port = sock->port,
-			.family = sock->family,
-			.protocol = sock->protocol,
+			.kind = open->socket ? PIN_SOCKET : PIN_NAMESPACE,
+			.pid = open->pid,
+			.parent_pid = open->ppid,
+			.socket_inode = open->socket ? open->inode : 0,
+			.port = open->port,
+			.family = open->family,
+			.protocol = open->protocol,
 		},
 	};
 
-	memcpy(ref.pin.comm, sock->comm, sizeof(ref.pin.comm));
+	memcpy(ref.pin.comm, open->comm, sizeof(ref.pin.comm));
 	ref.pin.comm[sizeof(ref.pin.comm) - 1] = '\0';
 	/* only internet sockets have ports */
-	if (sock->family != AF_INET && sock->family != AF_INET6)
+	if (open->family != AF_INET && open->family != AF_INET6)
 		ref.pin.port = 0;
 	return vec_push(&c->refs, ref) ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 /* Records of one size from an iterator's descriptor. */
-static int read_all(struct census *c, int fd, bool sockets, struct err *err)
+static int read_all(struct census *c, int fd, bool files, struct err *err)
 {
 	union {
 		struct census_task task;
-		struct census_sock sock;
+		struct census_open open;
 	} rec;
-	size_t size = sockets ? sizeof(rec.sock) : sizeof(rec.task);
+	size_t size = files ? sizeof(rec.open) : sizeof(rec.task);
 
 	for (;;) {
 		ssize_t n = read(fd, &rec, size);
@@ -108,21 +109,20 @@ static int read_all(struct census *c, int fd, bool sockets, struct err *err)
 			continue;
 		if (n != (ssize_t)size)
 			return err_set(err, n < 0 ? -errno : -EIO, "BPF iterator: short read");
-		int r = sockets ? take_socket(c, &rec.sock, err) : take_task(c, &rec.task, err);
+		int r = files ? take_open(c, &rec.open, err) : take_task(c, &rec.task, err);
 		if (r < 0)
 			return r;
 	}
 }
 
-static int iterate(struct census *c, const struct bpf_program *program, bool sockets,
-		   struct err *err)
+static int iterate(struct census *c, const struct bpf_program *program, bool files, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	if (!link)
 		return err_set(err, -errno, "BPF iterator: %s", strerror(errno));
 	AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(link));
 	int r = fd < 0 ? err_set(err, -errno, "BPF iterator: %s", strerror(errno))
-		       : read_all(c, fd, sockets, err);
+		       : read_all(c, fd, files, err);
 	bpf_link__destroy(link);
 	return r;
 }
@@ -141,7 +141,7 @@ static int read_processes(struct census *c, struct err *err)
 		return r;
 	r = iterate(c, bpf_object__find_program_by_name(obj, "census_tasks"), false, err);
 	if (r == 0)
-		r = iterate(c, bpf_object__find_program_by_name(obj, "census_sockets"), true, err);
+		r = iterate(c, bpf_object__find_program_by_name(obj, "census_files"), true, err);
 	bpf_object__close(obj);
 	return r;
 }

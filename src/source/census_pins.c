@@ -82,6 +82,12 @@ static bool take_pin(struct census *c, struct zombie_files *files, const struct 
 	default:
 		p.pin.kind = PIN_PAGES;
 	}
+	if (p.pin.kind == PIN_ANON && raw->pid) {
+		p.pin.pid = raw->pid;
+		p.pin.parent_pid = raw->ppid;
+		memcpy(p.pin.comm, raw->comm, sizeof(p.pin.comm));
+		p.pin.comm[sizeof(p.pin.comm) - 1] = '\0';
+	}
 	if (files && (p.pin.kind == PIN_FILE || p.pin.kind == PIN_TMPFS)) {
 		p.pin.file = census_file_row(files, raw);
 		if (p.pin.file == SIZE_MAX)
@@ -103,7 +109,9 @@ static int by_zombie_and_file(const void *a, const void *b)
 		return x->zombie < y->zombie ? -1 : 1;
 	if (x->pin.kind != y->pin.kind)
 		return x->pin.kind < y->pin.kind ? -1 : 1;
-	return x->pin.file < y->pin.file ? -1 : x->pin.file > y->pin.file;
+	if (x->pin.file != y->pin.file)
+		return x->pin.file < y->pin.file ? -1 : 1;
+	return x->pin.pid < y->pin.pid ? -1 : x->pin.pid > y->pin.pid;
 }
 
 /* Runs of one file on one zombie become one pin; the file's sums grow by it. */

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,6 +73,58 @@ static void hold_namespace(const char *cgroup)
 		die("namespace", cgroup);
 	close(ready[0]);
 	close(ready[1]);
+}
+
+/* Nobody is in the namespace: we have it open. */
+static void open_namespace(const char *cgroup)
+{
+	int ready[2], leave[2];
+	char byte = 0, path[64];
+
+	if (pipe(ready) < 0 || pipe(leave) < 0)
+		die("pipe", "");
+	pid_t pid = fork();
+	if (pid == 0) {
+		enter(cgroup);
+		if (unshare(CLONE_NEWCGROUP) < 0)
+			die("unshare", cgroup);
+		enter(home);
+		if (write(ready[1], "x", 1) != 1 || read(leave[0], &byte, 1) != 1)
+			_exit(1);
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/cgroup", pid);
+	if (read(ready[0], &byte, 1) != 1 || open(path, O_RDONLY) < 0 ||
+	    write(leave[1], "x", 1) != 1 || waitpid(pid, NULL, 0) != pid)
+		die("namespace", cgroup);
+	close(ready[0]);
+	close(ready[1]);
+	close(leave[0]);
+	close(leave[1]);
+}
+
+static void *unshare_and_wait(void *arg)
+{
+	prctl(PR_SET_NAME, "some-thread");
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		die("unshare", "thread");
+	sem_post(arg);
+	pause();
+	return NULL;
+}
+
+/* Only a thread of a process is in it. */
+static void hold_namespace_by_thread(const char *cgroup)
+{
+	sem_t done;
+	pthread_t thread;
+
+	sem_init(&done, 0, 0);
+	enter(cgroup);
+	if (pthread_create(&thread, NULL, unshare_and_wait, &done))
+		die("thread", cgroup);
+	sem_wait(&done);
+	enter(home);
 }
 
 static void leave_process(const char *cgroup)
@@ -161,6 +215,10 @@ static void make(const char *kind, const char *cgroup, const char *file)
 		leave_process(cgroup);
 	} else if (strcmp(kind, "namespace") == 0) {
 		hold_namespace(cgroup);
+	} else if (strcmp(kind, "namespace-open") == 0) {
+		open_namespace(cgroup);
+	} else if (strcmp(kind, "namespace-thread") == 0) {
+		hold_namespace_by_thread(cgroup);
 	} else if (strcmp(kind, "socket") == 0) {
 		hold_socket(cgroup);
 	} else if (strncmp(kind, "sysv", 4) == 0) {

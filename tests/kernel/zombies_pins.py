@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What holds zombies and is not a file of somebody: metadata of a file system. usage: zombies_pins.py ZSCOPE ZOMBIE_MAKER"""
-import json, os, random, subprocess, sys
+import json, os, random, signal, subprocess, sys
 
 from zombie_rig import check, end, make_cgroup, memory_top, remove, settle
 
@@ -86,6 +86,50 @@ def dead_parent():
     return 1
 
 
+def namespaces():
+    """Held by an open file, and by a thread that is not the first of its process: the process is named, once."""
+    pid = make(("namespace-open", "/ns-open", "-"), ("namespace-thread", "/ns-thread", "-"))
+    got = look("")
+    for c in ("/ns-open", "/ns-thread"):
+        pins = [p for p in got[c]["pins"] if p["kind"] != "anon"]  # a stack may be charged to it
+        check([(p["kind"], p["pid"], p["comm"], p["parent_pid"]) for p in pins] == [("namespace", pid, "zombie_maker", os.getpid())], got[c])
+    return 2
+
+
+def anonymous():
+    """Two processes have memory in one zombie, a third inherited what it did not touch: whoever made it is named."""
+    os.mkdir(base + "/anon")
+    holders = []
+    for bytes_each in (40960, 81920):
+        script = f"""import ctypes, mmap, os, sys, time
+move = lambda to: open(to + "/cgroup.procs", "w").write("0")
+m = mmap.mmap(-1, {bytes_each}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+move({base + "/anon"!r})
+for i in range(0, {bytes_each}, 4096):
+    m[i] = 1
+move({home!r})
+if os.fork():
+    print("ready", flush=True)
+time.sleep(1000)"""
+        p = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+        holders.append((p, bytes_each))
+        check(p.stdout.readline() == b"ready\n", "memory was not made")
+    try:
+        os.rmdir(base + "/anon")
+        settle(f"{top}/{name}-settle", v2)
+        pins = {p.get("pid"): p for p in look("/anon")["/anon"]["pins"] if p["kind"] == "anon"}
+        for p, n in holders:
+            check(p.pid in pins and n <= pins[p.pid]["bytes"] < n + 40960 and pins[p.pid]["comm"].startswith("python"), f"{p.pid}: {pins}")
+        dry = json.loads(subprocess.check_output([zscope, "purge", "--json", "--below", below + "/anon"]))
+        named = {h["pid"] for x in dry["not_freeable"] if x["kind"] == "anon" for h in x["holders"]}
+        check({p.pid for p, n in holders} <= named, dry["not_freeable"])
+    finally:
+        for p, n in holders:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+    return 1
+
+
 def on_no_list():
     """Pages in a core's batch are on no list yet: that is no reference. (cgroup v2 does not tell them from kernel memory.)"""
     if v2:
@@ -109,7 +153,7 @@ try:
     make_cgroup(base, v2)
     os.mkdir(home)
     os.mkdir(disk, 0o700)
-    n = metadata() + dead_parent() + on_no_list()
+    n = metadata() + dead_parent() + namespaces() + anonymous() + on_no_list()
     print(f"{n} kinds of pins are named")
 finally:
     end(None, makers)
