@@ -15,13 +15,16 @@ enum census_summary_have {
 	CENSUS_TRACKED = 1 << 0,
 	CENSUS_LIVE = 1 << 1,
 	CENSUS_DYING = 1 << 2,
-	CENSUS_BYTES = 1 << 3,        /* bytes and all sums by type */
+	CENSUS_BYTES = 1 << 3,        /* bytes, file_bytes, unevictable_bytes */
 	CENSUS_GROUPS = 1 << 4,       /* zombies are named */
 	CENSUS_KERNEL_COUNT = 1 << 5, /* the kernel's own number was read too */
 	CENSUS_SERIAL = 1 << 6,
 	CENSUS_PINNED = 1 << 7, /* by_pin was counted */
 	CENSUS_PERCPU = 1 << 8,
 	CENSUS_SLAB = 1 << 9,
+	CENSUS_SPLIT = 1 << 10,    /* anon_bytes and shmem_bytes; else their sum is in anon_bytes */
+	CENSUS_SLAB_SUM = 1 << 11, /* slab_bytes: of every zombie */
+	CENSUS_SWAP_SUM = 1 << 12, /* swap_bytes: of every zombie */
 	CENSUS_COUNT_KNOWN = CENSUS_TRACKED | CENSUS_LIVE | CENSUS_DYING,
 };
 

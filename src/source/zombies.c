@@ -103,10 +103,13 @@ static void name_missing(const struct taking *t, const struct offer *offer,
 	if (t->missing_lru)
 		unknowns_add(unknowns, "bytes",
 			     "this kernel's BTF has no LRU sizes per memory cgroup");
-	if (t->missing_split && !(t->options->want & (CENSUS_WANT_PINS | CENSUS_WANT_SPLIT)))
+	if (t->missing_split)
 		unknowns_add(unknowns, "shmem_bytes",
-			     "anonymous and shared memory are summed; --list or --pins tells them "
-			     "apart");
+			     t->options->want & (CENSUS_WANT_PINS | CENSUS_WANT_SPLIT)
+				     ? "anon_bytes neither: lists of pages changed while they were "
+				       "read"
+				     : "anon_bytes neither: --list or --pins tells anonymous and "
+				       "shared memory apart");
 	if (t->missing_slab)
 		unknowns_add(unknowns, "slab_bytes",
 			     offer->memory == CGROUP_MEMORY_V2
@@ -138,6 +141,13 @@ static int take_census(struct census *census, const struct zombies_options *opti
 	s->have |= CENSUS_COUNT_KNOWN | CENSUS_GROUPS | CENSUS_SERIAL;
 	if (!t.missing_lru)
 		s->have |= CENSUS_BYTES;
+	/* a sum in which one is missing is none */
+	if (!t.missing_split)
+		s->have |= CENSUS_SPLIT;
+	if (!t.missing_slab)
+		s->have |= CENSUS_SLAB_SUM;
+	if (!t.missing_swap)
+		s->have |= CENSUS_SWAP_SUM;
 	if (options->want & CENSUS_WANT_PINS)
 		s->have |= CENSUS_PINNED;
 	name_missing(&t, offer, unknowns);

@@ -62,10 +62,14 @@ static void bytes_json(struct json *j, const struct census_summary *s)
 {
 	json_u64(j, "bytes", s->bytes);
 	json_u64(j, "file_bytes", s->file_bytes);
-	json_u64(j, "anon_bytes", s->anon_bytes);
-	json_u64(j, "shmem_bytes", s->shmem_bytes);
-	json_u64(j, "slab_bytes", s->slab_bytes);
-	json_u64(j, "swap_bytes", s->swap_bytes);
+	if (s->have & CENSUS_SPLIT) {
+		json_u64(j, "anon_bytes", s->anon_bytes);
+		json_u64(j, "shmem_bytes", s->shmem_bytes);
+	}
+	if (s->have & CENSUS_SLAB_SUM)
+		json_u64(j, "slab_bytes", s->slab_bytes);
+	if (s->have & CENSUS_SWAP_SUM)
+		json_u64(j, "swap_bytes", s->swap_bytes);
 	json_u64(j, "unevictable_bytes", s->unevictable_bytes);
 	json_u64(j, "without_pages", s->empty);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What holds zombies and is not a file of somebody: metadata of a file system. usage: zombies_pins.py ZSCOPE ZOMBIE_MAKER"""
+"""What holds zombies and is not simply a file: metadata of a file system, zombies below, namespaces, memory of processes. Each is named, and
+sums that nobody made are absent. usage: zombies_pins.py ZSCOPE ZOMBIE_MAKER"""
 import json, os, random, signal, subprocess, sys
 
 from zombie_rig import check, end, make_cgroup, memory_top, remove, settle
@@ -130,6 +131,19 @@ time.sleep(1000)"""
     return 1
 
 
+def sums():
+    """Anonymous and shared memory are told apart page by page: a sum that nobody made is absent, not 0."""
+    make(("anon", "/sum/anon", "-"), ("tmpfs", "/sum/tmpfs", f"/dev/shm/{name}"))
+    try:
+        plain, listed = ask("/sum"), ask("/sum", "--list")
+        check("anon_bytes" not in plain and "shmem_bytes" not in plain and any(u["what"] == "shmem_bytes" for u in plain["unknown"]), plain)
+        check(listed["anon_bytes"] == listed["shmem_bytes"] == SIZE, listed)
+        check(("slab_bytes" in plain) == ("slab_bytes" in listed["zombies"][0]) == (not v2), plain)
+    finally:
+        os.unlink(f"/dev/shm/{name}")
+    return 1
+
+
 def on_no_list():
     """Pages in a core's batch are on no list yet: that is no reference. (cgroup v2 does not tell them from kernel memory.)"""
     if v2:
@@ -152,8 +166,9 @@ def on_no_list():
 try:
     make_cgroup(base, v2)
     os.mkdir(home)
+    make_cgroup(base + "/sum", v2)
     os.mkdir(disk, 0o700)
-    n = metadata() + dead_parent() + namespaces() + anonymous() + on_no_list()
+    n = metadata() + dead_parent() + namespaces() + anonymous() + sums() + on_no_list()
     print(f"{n} kinds of pins are named")
 finally:
     end(None, makers)

@@ -283,4 +283,23 @@ TEST(a_parent_is_held_by_the_zombies_below)
 	CHECK_EQ(a.seen.zombies[1].pins[0].kind, PIN_REFERENCE);
 }
 
+TEST(a_sum_is_known_when_it_is_known_of_all)
+{
+	AUTO(answer_free) struct answer counted;
+	AUTO(answer_free) struct answer listed;
+
+	memset(&fake, 0, sizeof(fake));
+	add_zombie(1, "a")->have |= CENSUS_HAVE_KMEM;
+	add_zombie(1, "b")->lru[0] = 3;
+	ask(CGROUP_MEMORY_V1, 0, NULL, &counted);
+	CHECK(counted.summary.have & CENSUS_BYTES);
+	CHECK(counted.summary.have & CENSUS_SWAP_SUM); /* there is no swap */
+	CHECK(!(counted.summary.have & (CENSUS_SPLIT | CENSUS_SLAB_SUM)));
+	CHECK(*why(&counted, "shmem_bytes") && *why(&counted, "slab_bytes"));
+	fake.records[1].lru[0] = 0;
+	fake.records[1].have |= CENSUS_HAVE_KMEM;
+	ask(CGROUP_MEMORY_V1, 0, NULL, &listed);
+	CHECK(listed.summary.have & CENSUS_SPLIT && listed.summary.have & CENSUS_SLAB_SUM);
+}
+
 TEST_MAIN
