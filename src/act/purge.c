@@ -118,6 +118,8 @@ int purge_census(const struct root *root, const struct offer *offer, struct purg
 	struct zombies_options o = {
 		.want = want,
 		.below = l->options->below,
+		/* after the first look: what was purged whole is gone */
+		.may_be_gone = !l->result || l->result->before.tracked,
 		.each = want ? look_at : NULL,
 		.arg = l,
 	};

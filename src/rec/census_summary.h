@@ -25,6 +25,9 @@ enum census_summary_have {
 	CENSUS_SPLIT = 1 << 10,    /* anon_bytes and shmem_bytes; else their sum is in anon_bytes */
 	CENSUS_SLAB_SUM = 1 << 11, /* slab_bytes: of every zombie */
 	CENSUS_SWAP_SUM = 1 << 12, /* swap_bytes: of every zombie */
+	/* dying, bytes, groups are of one part of the host; tracked and live are of all of it */
+	CENSUS_PART = 1 << 16,
+	CENSUS_HOST_DYING = 1 << 17, /* with CENSUS_PART: host_dying is known */
 	CENSUS_COUNT_KNOWN = CENSUS_TRACKED | CENSUS_LIVE | CENSUS_DYING,
 };
 
@@ -61,6 +64,7 @@ struct census_summary {
 	uint64_t time_ns;
 	enum census_method method;
 	uint64_t tracked, live, dying;
+	uint64_t host_dying;   /* of the whole host, where the others are of a part; not recorded */
 	uint64_t kernel_count; /* tracked (v1) or dying (v2) as the kernel's file says */
 	bool kernel_counts_dying;
 	uint64_t bytes, file_bytes, anon_bytes, shmem_bytes, slab_bytes, swap_bytes,

@@ -1,10 +1,12 @@
 #include "zombies.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "cgroup_counts.h"
 #include "text.h"
 #include "timefmt.h"
+#include "zombies_below.h"
 
 struct taking {
 	const struct zombies_options *options;
@@ -71,8 +73,9 @@ static void take_counts(const struct rec_cgroups *row, struct census_summary *s)
 		s->have |= CENSUS_LIVE;
 	}
 	if (row->have & REC_CGROUPS_DYING) {
-		s->dying = row->dying;
-		s->have |= CENSUS_DYING;
+		bool part = s->have & CENSUS_PART;
+		*(part ? &s->host_dying : &s->dying) = row->dying;
+		s->have |= part ? CENSUS_HOST_DYING : CENSUS_DYING;
 	}
 	if (row->memory == CGROUP_MEMORY_V2)
 		s->method = CENSUS_BY_CGROUP_STAT;
@@ -120,6 +123,21 @@ static void name_missing(const struct taking *t, const struct offer *offer,
 			     "this kernel keeps no swap counter per cgroup");
 }
 
+/* Nothing was found below: a cgroup without zombies, or none at all? */
+static int judge_empty(const struct root *root, const struct offer *offer, const char *below,
+		       struct unknowns *unknowns, struct err *err)
+{
+	int lives = zombies_below_lives(root, offer, below);
+
+	if (lives == 0)
+		return err_set(err, -ENOENT, "no such cgroup, live or zombie: %s", below);
+	if (lives < 0)
+		unknowns_add(unknowns, "whether there is such a cgroup",
+			     "%s has no zombies, and live cgroups are not visible from here",
+			     below);
+	return 0;
+}
+
 static int take_census(struct census *census, const struct zombies_options *options,
 		       const struct offer *offer, struct zombie_files *files,
 		       struct census_summary *s, struct census_totals *totals,
@@ -136,9 +154,12 @@ static int take_census(struct census *census, const struct zombies_options *opti
 	census_summary_finish(s);
 	s->method = CENSUS_BY_BPF;
 	s->live = totals->live;
+	s->host_dying = totals->dying;
 	s->tracked = totals->live + totals->dying;
 	s->max_serial = totals->max_serial;
 	s->have |= CENSUS_COUNT_KNOWN | CENSUS_GROUPS | CENSUS_SERIAL;
+	if (s->have & CENSUS_PART)
+		s->have |= CENSUS_HOST_DYING;
 	if (!t.missing_lru)
 		s->have |= CENSUS_BYTES;
 	/* a sum in which one is missing is none */
@@ -154,22 +175,44 @@ static int take_census(struct census *census, const struct zombies_options *opti
 	return 0;
 }
 
-int zombies_read_with(struct census *census, const char *why_not, const struct root *root,
-		      const struct offer *offer, const struct zombies_options *options,
-		      struct zombie_files *files, struct census_summary *ret,
-		      struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err)
+/* Without the census: what the kernel's files tell of all of it, or of the part. */
+static void take_files(const struct root *root, const struct offer *offer,
+		       const struct zombies_options *options, const struct rec_cgroups *row,
+		       struct census_summary *s, struct unknowns *unknowns)
+{
+	bool v2 = row->memory == CGROUP_MEMORY_V2;
+	struct err why = { 0 };
+	int r = 0;
+
+	take_counts(row, s);
+	if (v2 && (options->below || options->live_too))
+		r = zombies_below_stat(root, offer, options->below ? options->below : "/", s, &why);
+	if (options->below && (!v2 || r < 0))
+		unknowns_add(unknowns, "zombies below the given path", "%s",
+			     v2 ? why.text
+				: "without the census only the whole host can be counted");
+}
+
+static int read_part(struct census *census, const char *why_not, const struct root *root,
+		     const struct offer *offer, const struct zombies_options *options,
+		     struct zombie_files *files, struct census_summary *ret,
+		     struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err)
 {
 	AUTO_UNKNOWNS struct unknowns counts_unknown = { 0 };
 	AUTO_TICK struct tick tick = { 0 };
+	int r = 0;
 
-	*ret = (struct census_summary){ .time_ns = clock_real_ns() };
+	*ret = (struct census_summary){ .time_ns = clock_real_ns(),
+					.have = options->below ? CENSUS_PART : 0 };
 	*ret_totals = (struct census_totals){ 0 };
 	read_host_memory(root, ret);
-	if (census) {
-		int r = take_census(census, options, offer, files, ret, ret_totals, unknowns, err);
-		if (r < 0)
-			return r;
-	}
+	if (census)
+		r = take_census(census, options, offer, files, ret, ret_totals, unknowns, err);
+	if (r == 0 && census && options->below && !ret->dying && !options->may_be_gone &&
+	    ret_totals->complete)
+		r = judge_empty(root, offer, options->below, unknowns, err);
+	if (r)
+		return r;
 	/* after the census, so that both numbers are close in time */
 	read_counts(root, offer, &tick, &counts_unknown);
 	if (!tick.rows[REC_CGROUPS].len)
@@ -178,14 +221,29 @@ int zombies_read_with(struct census *census, const char *why_not, const struct r
 	take_kernel_count(row, ret);
 	if (ret->method == CENSUS_BY_BPF)
 		return 0;
-	take_counts(row, ret);
 	unknowns_add(unknowns, "names, owners, bytes and pins of zombies", "%s", why_not);
 	vec_foreach (&counts_unknown.list, u)
 		unknowns_add(unknowns, u->what, "%s", u->why);
-	if (options->below)
-		unknowns_add(unknowns, "zombies below the given path",
-			     "without the census only the whole host can be counted");
+	take_files(root, offer, options, row, ret, unknowns);
 	return 0;
+}
+
+int zombies_read_with(struct census *census, const char *why_not, const struct root *root,
+		      const struct offer *offer, const struct zombies_options *options,
+		      struct zombie_files *files, struct census_summary *ret,
+		      struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err)
+{
+	struct zombies_options part = *options;
+	AUTO_BUF struct buf below = { 0 };
+
+	if (part.below) {
+		int r = zombies_below_path(offer, part.below, &below, err);
+		if (r < 0)
+			return r;
+		part.below = strcmp(buf_str(&below), "/") == 0 ? NULL : buf_str(&below);
+	}
+	return read_part(census, why_not, root, offer, &part, files, ret, ret_totals, unknowns,
+			 err);
 }
 
 int zombies_read(const struct root *root, const struct offer *offer,

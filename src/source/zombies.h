@@ -12,7 +12,9 @@
 
 struct zombies_options {
 	unsigned want;     /* enum census_want */
-	const char *below; /* NULL = the whole host */
+	const char *below; /* NULL = the whole host; as the user gave it */
+	bool may_be_gone;  /* neither a live cgroup nor a zombie of that name is no error */
+	bool live_too;     /* without a census: read each live cgroup's count, for groups */
 	/* Dates and creators for each(); NULL = none are known. */
 	const struct cgroup_lives *lives;
 	/* Each zombie as it is found; may be NULL. Valid during the call only. */
@@ -25,8 +27,8 @@ int zombies_read_with(struct census *census, const char *why_not, const struct r
 		      const struct offer *offer, const struct zombies_options *options,
 		      struct zombie_files *files, struct census_summary *ret,
 		      struct census_totals *ret_totals, struct unknowns *unknowns, struct err *err);
-/* files may be NULL without CENSUS_WANT_PINS. Fails only when each() does; everything else is an
- * unknown. */
+/* files may be NULL without CENSUS_WANT_PINS. Fails when each() does, and with -ENOENT when there
+ * is nothing of the name `below`; everything else is an unknown. */
 int zombies_read(const struct root *root, const struct offer *offer,
 		 const struct zombies_options *options, struct zombie_files *files,
 		 struct census_summary *ret, struct census_totals *ret_totals,

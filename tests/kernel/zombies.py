@@ -152,6 +152,16 @@ def check_pins(env=None):
     return answer
 
 
+def check_below():
+    """A mistyped path is no all-clear; a path of the file system, a zombie's own and that of a live cgroup without zombies are understood."""
+    for command in (["zombies"], ["zombies", "--json", "--list"], ["purge"], ["purge", "--apply"]):
+        p = subprocess.run([zscope, *command, "--below", below + "/mistyped"], capture_output=True)
+        check(p.returncode == 2 and b"no such cgroup, live or zombie: %s/mistyped" % below.encode() in p.stderr and not p.stdout, p)
+    check(zombies(base)["dying"] == zombies(below + "//")["dying"] == len(made), "the path in the file system")
+    check(zombies(below + made[0][1])["dying"] == 1, "a zombie's own path")
+    check(zombies(below + "/home")["dying"] == 0, "a live cgroup without zombies")
+
+
 def check_split():
     """Without --pins: shared memory is still told from anonymous."""
     got = {z["path"]: z for z in zombies(below, "--list")["zombies"]}
@@ -251,6 +261,8 @@ def purge():
     check({h["file"] for h in dry["mapped"]} == mapped, f"mapped: {dry['mapped'][:3]}")
     check(all(h["pid"] == holder.pid and h["comm"] == "zombie_maker" for h in dry["mapped"]), dry["mapped"][:3])
     before = resident(disk + "/cached")
+    lone = json.loads(run("purge", "--json", "--below", below + made[0][1], "--apply"))  # nothing of that name is left then
+    check(lone["applied"] and lone["freed"] <= 1, lone)
     done = json.loads(run("purge", "--json", "--below", below, "--apply"))
     check({h["file"] for h in done["mapped"]} == mapped, f"left: {done['mapped'][:3]}")
     check(done["applied"], done)
@@ -380,6 +392,7 @@ try:
     settle(f"{top}/{name}-settle", v2)
     neighbour()
     check_pins()
+    check_below()
     check_split()
     ladder()
     churn_while_counting()
