@@ -20,6 +20,7 @@
 #include "view_around.h"
 #include "view_zombies.h"
 #include "zombies.h"
+#include "zombies_below.h"
 #include "zombies_recorded.h"
 
 enum { ZOMBIES_FLUSH_BYTES = 1 << 16, ZOMBIES_FILES = 20, ZOMBIES_FILES_JSON = 1000 };
@@ -90,8 +91,10 @@ static void printing_free(struct printing *p)
 	buf_free(&p->scratch);
 }
 
+/* Both may go into one pipe: what was printed comes first, whole. */
 static void print_unknown(const struct unknowns *unknowns)
 {
+	fflush(stdout);
 	vec_foreach (&unknowns->list, u)
 		if (strcmp(u->what, "shmem_bytes") != 0) /* only JSON has this sum */
 			fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
@@ -231,7 +234,8 @@ static int zombies_run(struct invocation *in, struct err *err)
 	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
 	AUTO(around_free) struct around around = { 0 };
 	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
-	struct zombies_options want = { .below = o->below, .arg = &p };
+	AUTO_BUF struct buf below = { 0 };
+	struct zombies_options want = { .live_too = true, .arg = &p };
 	struct census_totals totals;
 	struct envelope envelope;
 	struct offer offer;
@@ -243,11 +247,14 @@ static int zombies_run(struct invocation *in, struct err *err)
 		return r;
 	offer_read(&root, &offer);
 	envelope_read(&root, &envelope);
+	if (o->below && (r = zombies_below_path(&offer, o->below, &below, err)) < 0)
+		return r;
+	want.below = o->below && strcmp(buf_str(&below), "/") != 0 ? buf_str(&below) : NULL;
 	r = read_around(in, &root, &offer, &envelope, &around, &unknowns, err);
 	if (r < 0)
 		return r;
 	if (around.reclaim_known) {
-		reclaim_summary_count(&around.reclaim, o->below);
+		reclaim_summary_count(&around.reclaim, want.below);
 		p.reclaim = &around.reclaim;
 	}
 	want.want = o->pins ? CENSUS_WANT_PINS : o->list ? CENSUS_WANT_SPLIT : 0;
@@ -263,6 +270,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 		.summary = &summary,
 		.totals = &totals,
 		.files = o->pins && summary.method == CENSUS_BY_BPF ? &files : NULL,
+		.below = want.below,
 		.most_files = p.json ? ZOMBIES_FILES_JSON : ZOMBIES_FILES,
 		.churn = around.churn_known ? &around.churn : &around.past,
 	};
@@ -277,7 +285,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	if (o->list)
 		json_end_array(&p.j);
 	if (o->below)
-		json_str(&p.j, "below", o->below);
+		json_str(&p.j, "below", buf_str(&below));
 	view_zombies_json(&p.j, &view);
 	view_around_json(&p.j, &around, &summary);
 	unknowns_json(&p.j, &unknowns);

@@ -14,6 +14,7 @@ static int recorded_print(struct invocation *in, const struct census_history *h,
 			  const struct around *a)
 {
 	struct view_zombies view = { .summary = &h->last,
+				     .recorded = true,
 				     .churn = a->churn_known ? &a->churn : NULL };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO_BUF struct buf out = { 0 };
@@ -24,6 +25,7 @@ static int recorded_print(struct invocation *in, const struct census_history *h,
 	if (!in->common.json) {
 		view_zombies_text(stdout, &in->out, &view);
 		view_around_text(stdout, &in->out, a, &h->last);
+		fflush(stdout);
 		vec_foreach (&unknowns.list, u)
 			fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
 		return STATUS_OK;

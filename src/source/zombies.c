@@ -221,10 +221,13 @@ static int read_part(struct census *census, const char *why_not, const struct ro
 	take_kernel_count(row, ret);
 	if (ret->method == CENSUS_BY_BPF)
 		return 0;
-	unknowns_add(unknowns, "names, owners, bytes and pins of zombies", "%s", why_not);
+	take_files(root, offer, options, row, ret, unknowns);
+	unknowns_add(unknowns,
+		     ret->have & CENSUS_GROUPS ? "names, bytes and pins of zombies"
+					       : "names, owners, bytes and pins of zombies",
+		     "%s", why_not);
 	vec_foreach (&counts_unknown.list, u)
 		unknowns_add(unknowns, u->what, "%s", u->why);
-	take_files(root, offer, options, row, ret, unknowns);
 	return 0;
 }
 

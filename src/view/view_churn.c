@@ -205,7 +205,8 @@ void view_growth_text(FILE *out, const struct growth *g)
 
 	if (!g->known)
 		return;
-	fprintf(out, "\ngrowth: %s zombies an hour (%s censuses over %s)",
+	fprintf(out, "\ngrowth until %s: %s zombies an hour (%s censuses over %s)",
+		timefmt_local((char[TIMEFMT_MAX]){ 0 }, g->to_ns),
 		numbers_mean(n, g->rate_per_hour),
 		numbers_count((char[NUMBERS_MAX]){ 0 }, g->points),
 		timefmt_span(span, g->to_ns - g->from_ns));

@@ -31,7 +31,8 @@ static void groups_json(struct json *j, const struct view_zombies *v)
 			json_str(j, "unit", g->unit);
 		json_str(j, "parent", g->parent);
 		json_u64(j, "count", g->count);
-		json_u64(j, "bytes", g->bytes);
+		if (s->have & CENSUS_BYTES)
+			json_u64(j, "bytes", g->bytes);
 		json_f64(j, "share", s->dying ? (double)g->count / (double)s->dying : 0, 4);
 		double every = view_zombies_every(v, g->owner);
 		if (every > 0)
@@ -76,7 +77,8 @@ static void bytes_json(struct json *j, const struct census_summary *s)
 
 static void check_json(struct json *j, const struct census_summary *s)
 {
-	uint64_t ours = s->kernel_counts_dying ? s->dying : s->tracked;
+	uint64_t dying = s->have & CENSUS_PART ? s->host_dying : s->dying;
+	uint64_t ours = s->kernel_counts_dying ? dying : s->tracked;
 
 	json_object(j, "kernel_count");
 	json_str(j, "source", s->kernel_counts_dying ? "cgroup.stat" : "/proc/cgroups");
@@ -84,6 +86,32 @@ static void check_json(struct json *j, const struct census_summary *s)
 	json_u64(j, "value", s->kernel_count);
 	if (s->method == CENSUS_BY_BPF)
 		json_i64(j, "difference", (int64_t)s->kernel_count - (int64_t)ours);
+	json_end_object(j);
+}
+
+static void scope_json(struct json *j, const struct census_summary *s, bool part)
+{
+	if (s->have & CENSUS_TRACKED)
+		json_u64(j, "tracked", s->tracked);
+	if (s->have & CENSUS_LIVE)
+		json_u64(j, "live", s->live);
+	if (s->have & (part ? CENSUS_HOST_DYING : CENSUS_DYING))
+		json_u64(j, "dying", part ? s->host_dying : s->dying);
+	if (s->have & CENSUS_TRACKED && s->have & CENSUS_LIVE && s->live)
+		json_f64(j, "ratio", (double)s->tracked / (double)s->live, 2);
+}
+
+/* What is known of the whole host only does not stand beside the numbers of a part of it. */
+static void counts_json(struct json *j, const struct census_summary *s)
+{
+	if (!(s->have & CENSUS_PART)) {
+		scope_json(j, s, false);
+		return;
+	}
+	if (s->have & CENSUS_DYING)
+		json_u64(j, "dying", s->dying);
+	json_object(j, "whole_host");
+	scope_json(j, s, true);
 	json_end_object(j);
 }
 
@@ -97,14 +125,7 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 		json_str(j, "memory", cgroup_memory_name(v->offer->memory));
 		json_end_object(j);
 	}
-	if (s->have & CENSUS_TRACKED)
-		json_u64(j, "tracked", s->tracked);
-	if (s->have & CENSUS_LIVE)
-		json_u64(j, "live", s->live);
-	if (s->have & CENSUS_DYING)
-		json_u64(j, "dying", s->dying);
-	if (s->have & CENSUS_TRACKED && s->have & CENSUS_LIVE && s->live)
-		json_f64(j, "ratio", (double)s->tracked / (double)s->live, 2);
+	counts_json(j, s);
 	json_str(j, "method", census_method_name(s->method));
 	if (s->have & CENSUS_KERNEL_COUNT)
 		check_json(j, s);

@@ -17,6 +17,8 @@ struct view_zombies {
 	const struct census_totals *totals; /* NULL = from a recording */
 	const struct zombie_files *files;   /* NULL = pins were not asked for */
 	size_t most_files;
+	const char *below; /* the part of the host that was asked for; NULL = all of it */
+	bool recorded;     /* the summary was not taken now but at its time_ns */
 	const struct churn_summary
 		*churn; /* how often each owner makes cgroups; NULL = not known */
 };

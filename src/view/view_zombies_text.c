@@ -10,22 +10,57 @@
 
 enum { VIEW_GROUPS = 15 };
 
-static void head_text(FILE *out, const struct terminal *term, const struct census_summary *s)
+/* "3 zombie memory cgroups below /docker" */
+static void count_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
 {
-	char a[NUMBERS_MAX], b[NUMBERS_MAX];
+	const struct census_summary *s = v->summary;
+	char a[NUMBERS_MAX];
 
 	if (s->have & CENSUS_DYING)
-		fprintf(out, "%s%s zombie memory cgroups%s", terminal_on(term, TERM_BOLD),
-			numbers_count(a, s->dying), terminal_off(term));
+		fprintf(out, "%s%s zombie memory cgroup%s%s", terminal_on(term, TERM_BOLD),
+			numbers_count(a, s->dying), s->dying == 1 ? "" : "s", terminal_off(term));
 	else
-		fprintf(out, "zombie memory cgroups: not known");
+		fprintf(out, "zombie memory cgroups");
+	if (v->below) {
+		fprintf(out, " below ");
+		terminal_text(out, v->below);
+	}
+	if (!(s->have & CENSUS_DYING))
+		fprintf(out, ": not known");
+}
+
+static void host_text(FILE *out, const struct census_summary *s)
+{
+	char a[NUMBERS_MAX];
+
 	if (s->have & CENSUS_TRACKED)
 		fprintf(out, "; the kernel tracks %s", numbers_count(a, s->tracked));
 	if (s->have & CENSUS_LIVE)
-		fprintf(out, ", %s are in use", numbers_count(a, s->live));
+		fprintf(out, "%s %s %s in use", s->have & CENSUS_TRACKED ? "," : ";",
+			numbers_count(a, s->live), s->live == 1 ? "is" : "are");
+}
+
+static void head_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
+{
+	const struct census_summary *s = v->summary;
+	uint64_t dying = s->have & CENSUS_PART ? s->host_dying : s->dying;
+	char a[NUMBERS_MAX], b[NUMBERS_MAX], when[TIMEFMT_MAX];
+
+	if (v->recorded)
+		fprintf(out, "recorded, census of %s\n", timefmt_local(when, s->time_ns));
+	count_text(out, term, v);
+	if (!(s->have & CENSUS_PART))
+		host_text(out, s);
 	if (s->have & CENSUS_BYTES && s->dying)
-		fprintf(out, "; they hold %s", numbers_bytes(a, s->bytes));
+		fprintf(out, "; %s %s", s->dying == 1 ? "it holds" : "they hold",
+			numbers_bytes(a, s->bytes));
 	fputc('\n', out);
+	if (s->have & CENSUS_PART && s->have & CENSUS_HOST_DYING) {
+		fprintf(out, "on the whole host: %s zombie%s", numbers_count(a, s->host_dying),
+			s->host_dying == 1 ? "" : "s");
+		host_text(out, s);
+		fputc('\n', out);
+	}
 	fprintf(out, "method: %s", census_method_name(s->method));
 	if (s->have & CENSUS_KERNEL_COUNT && s->method == CENSUS_BY_BPF)
 		fprintf(out, "; the kernel's own count (%s): %s %s, difference %" PRId64,
@@ -33,7 +68,7 @@ static void head_text(FILE *out, const struct terminal *term, const struct censu
 			numbers_count(b, s->kernel_count),
 			s->kernel_counts_dying ? "dying" : "tracked",
 			(int64_t)s->kernel_count -
-				(int64_t)(s->kernel_counts_dying ? s->dying : s->tracked));
+				(int64_t)(s->kernel_counts_dying ? dying : s->tracked));
 	fputc('\n', out);
 }
 
@@ -68,7 +103,8 @@ static void groups_text(FILE *out, const struct terminal *term, const struct vie
 		double every = view_zombies_every(v, g->owner);
 		table_cell(&t, TERM_BOLD, "%s", numbers_count(a, g->count));
 		table_cell(&t, TERM_PLAIN, "%.1f %%", 100.0 * (double)g->count / (double)s->dying);
-		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, g->bytes));
+		table_cell(&t, TERM_PLAIN, "%s",
+			   s->have & CENSUS_BYTES ? numbers_bytes(a, g->bytes) : "?");
 		table_cell(&t, TERM_PLAIN, "%s", owner_kind_name(g->kind));
 		if (show_every)
 			table_cell(&t, TERM_PLAIN, "%s",
@@ -159,7 +195,7 @@ static void files_text(FILE *out, const struct terminal *term, const struct view
 
 void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
 {
-	head_text(out, term, v->summary);
+	head_text(out, term, v);
 	groups_text(out, term, v);
 	if (v->summary->have & CENSUS_PINNED && v->summary->dying)
 		pins_text(out, term, v);

@@ -160,6 +160,14 @@ def check_below():
     check(zombies(base)["dying"] == zombies(below + "//")["dying"] == len(made), "the path in the file system")
     check(zombies(below + made[0][1])["dying"] == 1, "a zombie's own path")
     check(zombies(below + "/home")["dying"] == 0, "a live cgroup without zombies")
+    part, text = zombies(below), run("zombies", "--below", below).decode()
+    whole = part["whole_host"]
+    check(not {"tracked", "live", "ratio"} & set(part), "numbers of the host beside those of a part")
+    check(whole["tracked"] == whole["live"] + whole["dying"] and whole["dying"] >= part["dying"] == len(made), whole)
+    check(text.startswith(f"{len(made)} zombie memory cgroups below {below}; they hold ") and "\non the whole host: " in text, text)
+    check("1 zombie memory cgroup below" in run("zombies", "--below", below + made[0][1]).decode(), "one of them")
+    lines = subprocess.run(f"ZSCOPE_CENSUS=off {zscope} zombies 2>&1 | cat", shell=True, capture_output=True, text=True).stdout.splitlines()
+    check(all(l.startswith("zscope: ") for l in lines if "zscope: " in l), f"a diagnosis inside another line: {lines}")
 
 
 def check_split():

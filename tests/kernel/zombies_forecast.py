@@ -98,7 +98,7 @@ def main():
     check(f"reaches 70,000 zombies, where hosts stalled, {day}" in text or lf["reaches_ns"] <= lf["to_ns"], f"{day}: {text}")
     check("a reboot fixes it for about" in text and "RAM: " in text and "of this host's" in text, text)
     print(f"made {known:.0f} an hour; the host's number grew by {all_of_it:.0f}, the recording says {rate:.0f}")
-    print(text[text.index("growth:"):text.index("cost:")].strip())
+    print(text[text.index("growth until"):text.index("cost:")].strip())
 
 
 try:
