@@ -17,37 +17,65 @@ struct cgroup___churn {
 	struct cgroup_root *root;
 } SLICE;
 
-static __always_inline void read_own(struct churn_raw *e)
+static __always_inline bool has_memory(struct cgroup___churn *c)
+{
+	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+
+	return BPF_CORE_READ(c, root, subsys_mask) & 1u << memory;
+}
+
+static __always_inline void fill(struct churn_raw *e, struct cgroup___churn *c, const char *path,
+				 int type)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	e->pid = bpf_get_current_pid_tgid() >> 32;
-	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
-	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	own_names(own_css(task), e->own_name, e->own_parent, sizeof(e->own_name));
+	e->time_ns = bpf_ktime_get_ns();
+	e->type = type;
+	e->id = BPF_CORE_READ(c, kn, id);
+	e->pid = e->ppid = 0;
+	e->comm[0] = e->path[0] = 0;
+	if (type != CHURN_RELEASE) { /* that runs in a kernel worker */
+		e->pid = bpf_get_current_pid_tgid() >> 32;
+		e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+		bpf_get_current_comm(e->comm, sizeof(e->comm));
+	}
+	bpf_probe_read_kernel_str(e->path, sizeof(e->path), path);
 }
 
 static __always_inline int note(struct cgroup *cgroup, const char *path, int type)
 {
 	struct cgroup___churn *c = (void *)cgroup;
-	int memory = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
-	unsigned int mask = BPF_CORE_READ(c, root, subsys_mask);
 
-	if (!(mask & 1u << memory))
+	if (!has_memory(c))
 		return 0;
 	struct churn_raw *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
 	if (!e) {
 		__sync_fetch_and_add(&lost, 1);
 		return 0;
 	}
-	e->time_ns = bpf_ktime_get_ns();
-	e->type = type;
-	e->id = BPF_CORE_READ(c, kn, id);
-	e->pid = e->ppid = 0;
-	e->comm[0] = e->own_name[0] = e->own_parent[0] = e->path[0] = 0;
-	if (type != CHURN_RELEASE) /* that runs in a kernel worker */
-		read_own(e);
-	bpf_probe_read_kernel_str(e->path, sizeof(e->path), path);
+	fill(e, c, path, type);
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+/* Who made it is told in full: a helper that ends at once cannot be looked at afterwards. */
+static __always_inline int note_made(struct cgroup *cgroup, const char *path)
+{
+	struct cgroup___churn *c = (void *)cgroup;
+	struct task_struct *task = (void *)bpf_get_current_task(), *parent;
+
+	if (!has_memory(c))
+		return 0;
+	struct churn_raw_made *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&lost, 1);
+		return 0;
+	}
+	fill(&e->raw, c, path, CHURN_MKDIR);
+	e->parent_comm[0] = 0;
+	parent = BPF_CORE_READ(task, real_parent);
+	bpf_probe_read_kernel_str(e->parent_comm, sizeof(e->parent_comm), parent->comm);
+	e->names_len = cgroup_names(own_css(task), e->names, CHURN_NAMES, CHURN_NAME);
 	bpf_ringbuf_submit(e, 0);
 	return 0;
 }
@@ -55,7 +83,7 @@ static __always_inline int note(struct cgroup *cgroup, const char *path, int typ
 SEC("raw_tp/cgroup_mkdir")
 int churn_mkdir(struct bpf_raw_tracepoint_args *ctx)
 {
-	return note((void *)ctx->args[0], (void *)ctx->args[1], CHURN_MKDIR);
+	return note_made((void *)ctx->args[0], (void *)ctx->args[1]);
 }
 
 SEC("raw_tp/cgroup_rmdir")

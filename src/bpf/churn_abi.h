@@ -8,7 +8,7 @@ enum churn_type {
 	CHURN_ATTACH,
 };
 
-enum { CHURN_PATH = 512, CHURN_RING = 1 << 20 };
+enum { CHURN_PATH = 512, CHURN_RING = 1 << 20, CHURN_NAMES = 512, CHURN_NAME = 256 };
 
 struct churn_raw {
 	unsigned long long time_ns; /* CLOCK_MONOTONIC */
@@ -16,7 +16,14 @@ struct churn_raw {
 	unsigned int type;
 	int pid, ppid;
 	char comm[16];
-	char own_name[128]; /* the creator's own memory cgroup and the one above it */
-	char own_parent[128];
 	char path[CHURN_PATH];
+};
+
+/* CHURN_MKDIR comes with its creator's. */
+struct churn_raw_made {
+	struct churn_raw raw;
+	char parent_comm[16];
+	/* of its own memory cgroup and all above it: see cgroup_names() */
+	unsigned int names_len;
+	char names[CHURN_NAMES + CHURN_NAME];
 };

@@ -38,16 +38,26 @@ static __always_inline struct cgroup_subsys_state *own_css(struct task_struct *t
 	return css;
 }
 
-/* Its name and that of the one above it; size is that of both. */
-static __always_inline void own_names(struct cgroup_subsys_state *css, char *name, char *above,
-				      unsigned int size)
-{
-	struct kernfs_node *kn = BPF_CORE_READ(css, cgroup, kn), *up;
+enum { CLIMB = 32 };
 
-	if (!kn)
-		return;
-	bpf_probe_read_kernel_str(name, size, BPF_CORE_READ(kn, name));
-	up = parent_of(kn);
-	if (up)
-		bpf_probe_read_kernel_str(above, size, BPF_CORE_READ(up, name));
+/* Its name and those of all above it, each with its NUL, the innermost first, the root's empty:
+ * src/rec/cgroup_names.h. `names` has room for most + each bytes; most is a power of two. Returns
+ * how many were written. */
+static __always_inline unsigned int cgroup_names(struct cgroup_subsys_state *css, char *names,
+						 unsigned int most, unsigned int each)
+{
+	struct kernfs_node *kn = BPF_CORE_READ(css, cgroup, kn);
+	unsigned long at = 0; /* masked below: the verifier forgets the bound over the loop */
+
+	for (int i = 0; i < CLIMB && kn; i++) {
+		if (at >= most)
+			break;
+		long n = bpf_probe_read_kernel_str(names + (at & (most - 1)), each,
+						   BPF_CORE_READ(kn, name));
+		if (n <= 0 || n > each)
+			break;
+		at += n;
+		kn = parent_of(kn);
+	}
+	return at;
 }

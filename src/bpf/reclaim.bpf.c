@@ -70,8 +70,6 @@ struct task_struct___reclaim {
 	struct sched_entity se;
 } SLICE;
 
-enum { CLIMB = 32 };
-
 /* Pages that may be free again below a limit that was just hit: others reclaim at the same time,
  * and charges come in batches. */
 static __always_inline bool is_full(unsigned long usage, unsigned long limit)
@@ -101,24 +99,6 @@ static __always_inline struct cgroup_subsys_state *at_limit(struct cgroup_subsys
 	return 0;
 }
 
-static __always_inline void take_names(struct reclaim_group *g, struct cgroup_subsys_state *css)
-{
-	struct kernfs_node *kn = BPF_CORE_READ(css, cgroup, kn);
-	unsigned long at = 0; /* masked below: the verifier forgets the bound over the loop */
-
-	for (int i = 0; i < CLIMB && kn; i++) {
-		if (at >= RECLAIM_NAMES)
-			break;
-		long n = bpf_probe_read_kernel_str(g->names + (at & (RECLAIM_NAMES - 1)),
-						   RECLAIM_NAME, BPF_CORE_READ(kn, name));
-		if (n <= 0 || n > RECLAIM_NAME)
-			break;
-		at += n;
-		kn = parent_of(kn);
-	}
-	g->names_len = at;
-}
-
 static __always_inline void ensure_group(const struct reclaim_key *key,
 					 struct cgroup_subsys_state *css)
 {
@@ -129,9 +109,7 @@ static __always_inline void ensure_group(const struct reclaim_key *key,
 	struct reclaim_group *g = bpf_map_lookup_elem(&blank_group, &zero);
 	if (!g)
 		return;
-	g->names_len = 0;
-	if (css)
-		take_names(g, css);
+	g->names_len = css ? cgroup_names(css, g->names, RECLAIM_NAMES, RECLAIM_NAME) : 0;
 	bpf_map_update_elem(&groups, key, g, BPF_NOEXIST);
 }
 
@@ -178,9 +156,9 @@ static __always_inline void charge_payer(const struct reclaim_key *key, unsigned
 
 		if (!blank)
 			return;
-		blank->own_name[0] = blank->own_parent[0] = 0;
 		bpf_probe_read_kernel_str(blank->comm, sizeof(blank->comm), leader->comm);
-		own_names(own_css(leader), blank->own_name, blank->own_parent, RECLAIM_OWN);
+		blank->names_len = cgroup_names(own_css(leader), blank->names, RECLAIM_OWN_NAMES,
+						RECLAIM_NAME);
 		bpf_map_update_elem(&payers, &who, blank, BPF_NOEXIST);
 		p = bpf_map_lookup_elem(&payers, &who);
 	}

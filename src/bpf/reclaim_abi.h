@@ -9,7 +9,7 @@ enum {
 	RECLAIM_BUCKETS = (RECLAIM_HIGH_BIT - RECLAIM_LOW_BIT) << RECLAIM_SUB_BITS,
 	RECLAIM_NAMES = 1024,
 	RECLAIM_NAME = 256,
-	RECLAIM_OWN = 128,
+	RECLAIM_OWN_NAMES = 512,
 	RECLAIM_MOST_GROUPS = 128,
 	RECLAIM_MOST_PAYERS = 512,
 	RECLAIM_MOST_OPEN = 1024,
@@ -31,7 +31,7 @@ struct reclaim_key {
 struct reclaim_group {
 	unsigned long long passes, total_ns, max_ns, pages;
 	unsigned int buckets[RECLAIM_BUCKETS];
-	/* of the cgroup and all above it, each with its NUL, the innermost first */
+	/* of the cgroup and all above it: see cgroup_names() */
 	unsigned int names_len;
 	char names[RECLAIM_NAMES + RECLAIM_NAME];
 };
@@ -45,6 +45,6 @@ struct reclaim_payer_key {
 struct reclaim_payer {
 	unsigned long long passes, total_ns, max_ns;
 	char comm[16];
-	char own_name[RECLAIM_OWN]; /* its memory cgroup and the one above it */
-	char own_parent[RECLAIM_OWN];
+	unsigned int names_len; /* of its own memory cgroup, as above */
+	char names[RECLAIM_OWN_NAMES + RECLAIM_NAME];
 };

@@ -64,7 +64,9 @@ bool cgroup_lives_event(struct cgroup_lives *l, const struct churn_event *e,
 		return true;
 	}
 	life->created_ns = e->mono_ns + real_minus_mono;
-	life->creator = (struct zombie_creator){ .pid = e->pid };
+	life->creator = (struct zombie_creator){ .pid = e->pid, .ppid = e->ppid };
+	text_copy(life->creator.parent_comm, sizeof(life->creator.parent_comm),
+		  e->parent_comm ? e->parent_comm : "");
 	text_copy(life->creator.comm, sizeof(life->creator.comm), e->comm ? e->comm : "");
 	life->creator.cgroup = keep_name(l, e->own_cgroup);
 	return true;

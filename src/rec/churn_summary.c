@@ -115,7 +115,9 @@ bool churn_summary_add(struct churn_summary *s, const struct churn_event *e)
 		g->made++;
 		g->creator = keep(s, g->creator, e->comm);
 		g->creator_cgroup = keep(s, g->creator_cgroup, e->own_cgroup);
+		g->creator_parent = keep(s, g->creator_parent, e->parent_comm);
 		g->pid = e->pid;
+		g->ppid = e->ppid;
 		open_time(&s->made_at, e->id, e->mono_ns);
 		break;
 	case CHURN_REMOVED:
@@ -184,6 +186,8 @@ bool churn_summary_merge(struct churn_summary *s, const struct churn_summary *fr
 		sum->zombies += g->zombies;
 		sum->creator = keep(s, sum->creator, g->creator);
 		sum->creator_cgroup = keep(s, sum->creator_cgroup, g->creator_cgroup);
+		sum->creator_parent = keep(s, sum->creator_parent, g->creator_parent);
+		sum->ppid = g->pid ? g->ppid : sum->ppid;
 		sum->pid = g->pid ? g->pid : sum->pid;
 	}
 	return true;
@@ -236,10 +240,15 @@ static void put_str(struct buf *out, const char *text)
 	wire_put_bytes(out, text ? text : "", text ? strlen(text) : 0);
 }
 
+static size_t kept_zombies(const struct churn_summary *s)
+{
+	return s->zombies.len < CHURN_MOST_ZOMBIES ? s->zombies.len : CHURN_MOST_ZOMBIES;
+}
+
 /* Behind the groups; recordings before this end there. */
 static void encode_zombies(struct buf *out, const struct churn_summary *s)
 {
-	size_t n = s->zombies.len < CHURN_MOST_ZOMBIES ? s->zombies.len : CHURN_MOST_ZOMBIES;
+	size_t n = kept_zombies(s);
 
 	wire_put_u64(out, n);
 	wire_put_u64(out, s->zombies_left_out + s->zombies.len - n);
@@ -251,6 +260,19 @@ static void encode_zombies(struct buf *out, const struct churn_summary *s)
 		wire_put_u64(out, (uint64_t)z->creator.pid);
 		put_str(out, z->creator.comm);
 		put_str(out, z->creator.cgroup);
+	}
+}
+
+/* The creators' parents, behind all of these. */
+static void encode_parents(struct buf *out, const struct churn_summary *s, size_t groups)
+{
+	for (size_t i = 0; i < groups; i++) {
+		wire_put_u64(out, (uint64_t)s->groups.items[i].ppid);
+		put_str(out, s->groups.items[i].creator_parent);
+	}
+	for (size_t i = 0; i < kept_zombies(s); i++) {
+		wire_put_u64(out, (uint64_t)s->zombies.items[i].creator.ppid);
+		put_str(out, s->zombies.items[i].creator.parent_comm);
 	}
 }
 
@@ -281,6 +303,7 @@ void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t
 	for (size_t i = 0; i < n; i++)
 		wire_put_u64(out, s->groups.items[i].young);
 	encode_zombies(out, s);
+	encode_parents(out, s, n);
 }
 
 /* "" stands for absent. */
@@ -316,6 +339,22 @@ static int decode_zombies(struct wire_reader *r, struct churn_summary *ret)
 	return 0;
 }
 
+static int decode_parents(struct wire_reader *r, struct churn_summary *ret)
+{
+	if (r->at == r->end)
+		return 0; /* of an older version */
+	vec_foreach (&ret->groups, g) {
+		g->ppid = (int)wire_get_u64(r);
+		g->creator_parent = get_str(r, &ret->strings);
+	}
+	vec_foreach (&ret->zombies, z) {
+		z->creator.ppid = (int)wire_get_u64(r);
+		const char *comm = get_str(r, &ret->strings);
+		text_copy(z->creator.parent_comm, sizeof(z->creator.parent_comm), comm ? comm : "");
+	}
+	return r->failed ? -EBADMSG : 0;
+}
+
 int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret)
 {
 	struct wire_reader r;
@@ -349,5 +388,6 @@ int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *re
 		return 0; /* of an older version */
 	vec_foreach (&ret->groups, g)
 		g->young = wire_get_u64(&r);
-	return r.failed ? -EBADMSG : decode_zombies(&r, ret);
+	int e = r.failed ? -EBADMSG : decode_zombies(&r, ret);
+	return e < 0 ? e : decode_parents(&r, ret);
 }

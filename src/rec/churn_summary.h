@@ -17,11 +17,12 @@ struct churn_group {
 	const char *unit;           /* of the cgroups; NULL = none */
 	const char *creator;        /* comm of who made the last one; NULL = not known */
 	const char *creator_cgroup; /* its own cgroup: "/system.slice/docker.service" */
+	const char *creator_parent; /* comm of its parent; NULL = not known */
 	enum owner_kind kind;
 	uint64_t made, removed, released, attached;
 	uint64_t lifetime_ns, lifetimes; /* made → removed, of those seen whole */
 	uint64_t zombie_ns, zombies;     /* removed → released */
-	int pid;                         /* of the last creator; 0 = not known */
+	int pid, ppid;                   /* of the last creator; 0 = not known */
 	uint64_t young; /* removed, not released, but only just: see churn_summary_young */
 };
 
@@ -63,8 +64,9 @@ struct churn_event {
 	uint64_t mono_ns;
 	uint64_t id; /* 0 = not known */
 	const char *path;
-	const char *comm;       /* NULL = not known */
-	const char *own_cgroup; /* of the creator */
+	const char *comm;        /* NULL = not known */
+	const char *own_cgroup;  /* of the creator; "…/a/b" = its upper part is not known */
+	const char *parent_comm; /* of the creator's parent; NULL = not known */
 	int pid, ppid;
 };
 

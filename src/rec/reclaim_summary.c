@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_names.h"
 #include "text.h"
 #include "wire.h"
 
@@ -55,21 +56,8 @@ uint64_t reclaim_row_percentile(const struct reclaim_row *row, double share)
 const char *reclaim_path(struct arena *strings, const char *names, size_t len)
 {
 	AUTO_BUF struct buf text = { 0 };
-	size_t end = len;
 
-	/* the root of the hierarchy has an empty name */
-	if (!len || names[len - 1] || (len > 1 && names[len - 2]))
-		return NULL;
-	end--;
-	while (end > 0) {
-		size_t start = end - 1;
-		while (start > 0 && names[start - 1])
-			start--;
-		buf_add_char(&text, '/');
-		buf_add(&text, names + start, end - 1 - start);
-		end = start;
-	}
-	return text.len ? arena_strndup(strings, text.data, text.len) : arena_strdup(strings, "/");
+	return cgroup_names_path(&text, names, len) ? arena_strdup(strings, buf_str(&text)) : NULL;
 }
 
 static bool is_below(const char *path, size_t len, const char *top)

@@ -120,6 +120,8 @@ struct zombie_creator {
 	int pid;
 	char comm[16];
 	const char *cgroup; /* its own */
+	int ppid;           /* 0 = not known */
+	char parent_comm[16];
 };
 
 struct zombie {

@@ -11,6 +11,8 @@
 
 #include "auto.h"
 #include "bpf_types.h"
+#include "buf.h"
+#include "cgroup_names.h"
 #include "cgroup_walk.h"
 #include "churn_abi.h"
 /* generated: needs churn_abi.h */
@@ -24,6 +26,7 @@ struct churn {
 	struct ring_buffer *ring;
 	void (*each)(void *arg, const struct churn_event *e);
 	void *arg;
+	struct buf own; /* path of a creator's cgroup */
 	/* inotify */
 	int fd;
 	const struct root *root;
@@ -32,11 +35,19 @@ struct churn {
 	uint64_t lost;
 };
 
+/* The creator's own cgroup and its parent, which is what one wants of a helper that ended. */
+static void take_creator(struct churn *c, const struct churn_raw_made *made, struct churn_event *e)
+{
+	buf_clear(&c->own);
+	(void)cgroup_names_path(&c->own, made->names, MIN_OF(made->names_len, sizeof(made->names)));
+	e->own_cgroup = c->own.len ? buf_str(&c->own) : NULL;
+	e->parent_comm = made->parent_comm[0] ? made->parent_comm : NULL;
+}
+
 static int take_raw(void *ctx, void *data, size_t size)
 {
-	const struct churn *c = ctx;
+	struct churn *c = ctx;
 	const struct churn_raw *raw = data;
-	char own[300];
 	struct churn_event e = {
 		.mono_ns = raw->time_ns,
 		.id = raw->id,
@@ -54,12 +65,10 @@ static int take_raw(void *ctx, void *data, size_t size)
 	if (size < sizeof(*raw) || raw->type > CHURN_ATTACH || !c->each)
 		return 0;
 	e.what = what[raw->type];
-	if (raw->comm[0]) {
+	if (raw->comm[0])
 		e.comm = raw->comm;
-		snprintf(own, sizeof(own), "%s%s/%s", raw->own_parent[0] ? "/" : "",
-			 raw->own_parent, raw->own_name);
-		e.own_cgroup = raw->own_name[0] ? own : "/";
-	}
+	if (raw->type == CHURN_MKDIR && size >= sizeof(struct churn_raw_made))
+		take_creator(c, data, &e);
 	c->each(c->arg, &e);
 	return 0;
 }
@@ -249,6 +258,7 @@ void churn_close(struct churn *c)
 	if (!c)
 		return;
 	ring_buffer__free(c->ring);
+	buf_free(&c->own);
 	churn_bpf__destroy(c->skel);
 	if (c->fd >= 0)
 		close(c->fd);

@@ -10,6 +10,7 @@
 
 #include "auto.h"
 #include "bpf_types.h"
+#include "cgroup_names.h"
 #include "reclaim_abi.h"
 /* generated: needs reclaim_abi.h */
 #include "reclaim.skel.h"
@@ -136,11 +137,10 @@ static int read_payers(int fd, struct reclaim_summary *ret)
 		row.total_ns = p.total_ns;
 		row.max_ns = p.max_ns;
 		text_copy(row.comm, sizeof(row.comm), p.comm);
-		row.cgroup = p.own_name[0] ? arena_printf(&ret->strings, "%s%s/%s",
-							  p.own_parent[0] ? "/" : "", p.own_parent,
-							  p.own_name)
-					   : arena_strdup(&ret->strings, "/");
-		if (!row.cgroup || !vec_push(&ret->payers, row))
+		AUTO_BUF struct buf own = { 0 };
+		(void)cgroup_names_path(&own, p.names, MIN_OF(p.names_len, sizeof(p.names)));
+		row.cgroup = own.len ? arena_strdup(&ret->strings, buf_str(&own)) : NULL;
+		if ((own.len && !row.cgroup) || !vec_push(&ret->payers, row))
 			return -ENOMEM;
 	}
 	return 0;

@@ -26,6 +26,10 @@ static void creator_json(struct json *j, const struct churn_group *g)
 	json_object(j, "creator");
 	json_str(j, "comm", g->creator);
 	json_i64(j, "pid", g->pid);
+	if (g->ppid)
+		json_i64(j, "ppid", g->ppid);
+	if (g->creator_parent)
+		json_str(j, "parent_comm", g->creator_parent);
 	if (g->creator_cgroup) {
 		json_str(j, "cgroup", g->creator_cgroup);
 		owner_parse(g->creator_cgroup, strlen(g->creator_cgroup), &o);
@@ -84,6 +88,8 @@ static void churn_row(struct table *t, const struct churn_summary *s, const stru
 	table_cell(t, TERM_PLAIN, "%s", g->made > 1 ? timefmt_span(span, length / g->made) : "-");
 	if (g->creator) {
 		buf_addf(&who, "%s (pid %d", g->creator, g->pid);
+		if (g->creator_parent)
+			buf_addf(&who, ", child of %s %d", g->creator_parent, g->ppid);
 		if (g->creator_cgroup)
 			buf_addf(&who, ", %s", g->creator_cgroup);
 		buf_add_char(&who, ')');

@@ -270,6 +270,10 @@ static void life_json(struct json *j, const struct zombie *z, uint64_t now_ns)
 	json_object(j, "creator");
 	json_i64(j, "pid", z->creator->pid);
 	json_str(j, "comm", z->creator->comm);
+	if (z->creator->ppid)
+		json_i64(j, "ppid", z->creator->ppid);
+	if (z->creator->parent_comm[0])
+		json_str(j, "parent_comm", z->creator->parent_comm);
 	if (z->creator->cgroup) {
 		json_str(j, "cgroup", z->creator->cgroup);
 		owner_parse(z->creator->cgroup, strlen(z->creator->cgroup), &o);

@@ -243,6 +243,11 @@ static void life_text(FILE *out, const struct zombie *z)
 		buf_add_str(&text, " by ");
 		esc_tty(&text, z->creator->comm, strlen(z->creator->comm));
 		buf_addf(&text, " (pid %d", z->creator->pid);
+		if (z->creator->parent_comm[0]) {
+			buf_add_str(&text, ", child of ");
+			esc_tty(&text, z->creator->parent_comm, strlen(z->creator->parent_comm));
+			buf_addf(&text, " %d", z->creator->ppid);
+		}
 		if (z->creator->cgroup) {
 			buf_add_str(&text, ", ");
 			esc_tty(&text, z->creator->cgroup, strlen(z->creator->cgroup));

@@ -164,7 +164,7 @@ def check_below():
     whole = part["whole_host"]
     check(not {"tracked", "live", "ratio"} & set(part), "numbers of the host beside those of a part")
     check(whole["tracked"] == whole["live"] + whole["dying"] and whole["dying"] >= part["dying"] == len(made), whole)
-    check(text.startswith(f"{len(made)} zombie memory cgroups below {below}; they hold ") and "\non the whole host: " in text, text)
+    check(text.startswith(f"{len(made):,} zombie memory cgroups below {below}; they hold ") and "\non the whole host: " in text, text)
     check("1 zombie memory cgroup below" in run("zombies", "--below", below + made[0][1]).decode(), "one of them")
     lines = subprocess.run(f"ZSCOPE_CENSUS=off {zscope} zombies 2>&1 | cat", shell=True, capture_output=True, text=True).stdout.splitlines()
     check(all(l.startswith("zscope: ") for l in lines if "zscope: " in l), f"a diagnosis inside another line: {lines}")
@@ -228,6 +228,27 @@ def churn_while_counting():
     group = [g for g in answer["churn"]["groups"] if g["parent"] == below + "/churn"]
     check(group and group[0]["made"] == 50 and group[0]["removed"] == 50, f"churn: {answer['churn']}")
     check(group[0]["creator"]["comm"].startswith("python"), group)
+    made_by_helper()
+
+
+def made_by_helper():
+    """A helper that ends at once, deep below a unit: the whole path of its cgroup, the unit, and who called it."""
+    own = base + "/system.slice"
+    for part in ("my-agent.service", "a", "b", "c"):
+        own += "/" + part
+        make_cgroup(own, False)
+    watched = subprocess.Popen([zscope, "zombies", "--watch", "3s", "--json"], stdout=subprocess.PIPE)
+    time.sleep(1.5)
+    p = subprocess.Popen(["sh", "-c", f"echo 0 > {own}/cgroup.procs; mkdir {base}/churn/h; rmdir {base}/churn/h; true"])
+    p.wait()
+    answer = json.loads(watched.communicate()[0])
+    group = [g for g in answer["churn"]["groups"] if g["parent"] == below + "/churn"]
+    who = group[0]["creator"]
+    check(who["comm"] == "mkdir" and who["cgroup"] == own[len(top):] and who["unit"] == "my-agent.service", who)
+    check(who["ppid"] == p.pid and who["parent_comm"] == "sh", who)
+    while own != base + "/system.slice":
+        os.rmdir(own)
+        own = os.path.dirname(own)
 
 
 def watch_without_bpf():

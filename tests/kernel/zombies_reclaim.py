@@ -66,7 +66,7 @@ def judge(answer, pids, zombies):
     paid = {p["pid"]: p for p in g["payers"]}
     for pid in pids:
         check(pid in paid and paid[pid]["comm"] == READER, f"{pid} is not in {paid}")
-        check(paid[pid]["cgroup"] == "/in/deep" and paid[pid]["passes"] > 10, paid[pid])
+        check(paid[pid]["cgroup"] == below + "/in/deep" and paid[pid]["passes"] > 10, paid[pid])
         check(paid[pid]["total_ns"] < 600e9, paid[pid])
     check(sum(p["passes"] for p in g["payers"]) + answer["cost"]["reclaim"]["lost_payers"] >= g["passes"], "passes that nobody paid")
     return g

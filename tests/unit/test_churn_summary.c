@@ -15,6 +15,8 @@ TEST(lifetimes_and_creators)
 				 .path = "/system.slice/ecs.service",
 				 .comm = "systemd",
 				 .own_cgroup = "/init.scope",
+				 .parent_comm = "init",
+				 .ppid = 3,
 				 .pid = 1 };
 
 	CHECK(churn_summary_add(&s, &e));
@@ -34,11 +36,14 @@ TEST(lifetimes_and_creators)
 	churn_summary_encode(&bytes, &s, 10);
 	CHECK_EQ(churn_summary_decode(bytes.data, bytes.len, &back), 0);
 	CHECK_STR(back.groups.items[0].creator_cgroup, "/init.scope");
+	CHECK_STR(back.groups.items[0].creator_parent, "init");
+	CHECK_EQ(back.groups.items[0].ppid, 3);
 	CHECK_EQ(back.groups.items[0].released, 1);
+	size_t parents = bytes.len - 6; /* one number and "init" with its length */
 	for (size_t cut = 0; cut < bytes.len; cut++) {
 		AUTO_CHURN_SUMMARY struct churn_summary torn = { 0 };
 		/* without one of its last parts it is one of an older version */
-		bool old = cut == bytes.len - 2 || cut == bytes.len - 3;
+		bool old = cut == parents || cut == parents - 2 || cut == parents - 3;
 		int r = churn_summary_decode(bytes.data, cut, &torn);
 		CHECK(old ? r == 0 : r < 0);
 	}
@@ -82,7 +87,11 @@ TEST(zombies_of_a_stretch_keep_their_dates)
 	struct cgroup_life life = { .id = 42,
 				    .created_ns = 1000,
 				    .died_ns = 2000,
-				    .creator = { .pid = 7, .comm = "runc", .cgroup = "/a" } };
+				    .creator = { .pid = 7,
+						 .comm = "runc",
+						 .cgroup = "/a",
+						 .ppid = 5,
+						 .parent_comm = "containerd-shim" } };
 
 	for (unsigned i = 0; i < CHURN_MOST_ZOMBIES + 3; i++)
 		CHECK(vec_push(&s.zombies, life));
@@ -93,6 +102,8 @@ TEST(zombies_of_a_stretch_keep_their_dates)
 	CHECK_EQ(back.zombies.items[5].died_ns, 2000);
 	CHECK_STR(back.zombies.items[5].creator.comm, "runc");
 	CHECK_STR(back.zombies.items[5].creator.cgroup, "/a");
+	CHECK_EQ(back.zombies.items[5].creator.ppid, 5);
+	CHECK_STR(back.zombies.items[5].creator.parent_comm, "containerd-shim");
 }
 
 TEST(stretches_add_up)

@@ -42,7 +42,7 @@ function creator(g: ChurnGroup): JSX.Element {
   const c = g.creator;
   if (!c) return <>{g.made ? "unknown" : "–"}</>;
   const home = c.unit ?? c.cgroup;
-  return <>{c.comm} <span class="dim">pid {c.pid}{home ? `, ${home}` : ""}</span></>;
+  return <>{c.comm} <span class="dim">pid {c.pid}{c.parent_comm ? `, child of ${c.parent_comm} ${c.ppid}` : ""}{home ? `, ${home}` : ""}</span></>;
 }
 
 export function ChurnPart(props: { churn: Churn }): JSX.Element | null {
