@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,21 +6,22 @@
 #include "around.h"
 #include "auto.h"
 #include "buf.h"
+#include "captured.h"
 #include "census_history.h"
-#include "churn.h"
 #include "commands.h"
 #include "envelope.h"
 #include "json.h"
 #include "offer.h"
-#include "reclaim.h"
 #include "root.h"
 #include "text.h"
 #include "timefmt.h"
 #include "view_around.h"
+#include "view_zombie_list.h"
 #include "view_zombies.h"
 #include "zombies.h"
 #include "zombies_below.h"
 #include "zombies_recorded.h"
+#include "zombies_watch.h"
 
 enum { ZOMBIES_FLUSH_BYTES = 1 << 16, ZOMBIES_FILES = 20, ZOMBIES_FILES_JSON = 1000 };
 #define ZOMBIES_HISTORY_S  UINT64_C(86400)
@@ -44,13 +44,14 @@ static const struct option options[] = {
 	       "only zombies below this cgroup (path as in /proc/PID/cgroup)"),
 };
 
-/* Zombies are printed as they are found: nothing grows with their number. */
+/* JSON is printed as zombies are found: nothing grows with their number. */
 struct printing {
 	const struct zombies_cli *options;
 	struct reclaim_summary *reclaim; /* NULL = nothing was watched */
 	bool json;
 	uint64_t now_ns;
 	struct buf out, scratch;
+	struct view_zombie_list list; /* without JSON */
 	struct json j;
 };
 
@@ -62,10 +63,8 @@ static int take_zombie(void *arg, const struct zombie *z, const struct zombie_fi
 		reclaim_summary_zombie(p->reclaim, z->path, z->path_len);
 	if (!p->options->list)
 		return 0;
-	if (!p->json) {
-		view_zombie_text(stdout, z, files);
-		return 0;
-	}
+	if (!p->json)
+		return view_zombie_list_add(&p->list, z, files) ? 0 : -ENOMEM;
 	view_zombie_json(&p->j, z, files, p->now_ns, &p->scratch);
 	if (p->out.len > ZOMBIES_FLUSH_BYTES) {
 		fwrite(p->out.data, 1, p->out.len, stdout);
@@ -74,13 +73,13 @@ static int take_zombie(void *arg, const struct zombie *z, const struct zombie_fi
 	return 0;
 }
 
-static void print_start(struct printing *p, struct invocation *in, const struct envelope *envelope)
+static void print_start(struct printing *p, const struct envelope *envelope)
 {
 	if (!p->json)
 		return;
 	json_init(&p->j, &p->out);
 	json_object(&p->j, NULL);
-	envelope_json(&p->j, envelope, "zombies", in->now_ns);
+	envelope_json(&p->j, envelope, "zombies", p->now_ns);
 	if (p->options->list)
 		json_array(&p->j, "zombies");
 }
@@ -89,6 +88,7 @@ static void printing_free(struct printing *p)
 {
 	buf_free(&p->out);
 	buf_free(&p->scratch);
+	view_zombie_list_free(&p->list);
 }
 
 /* Both may go into one pipe: what was printed comes first, whole. */
@@ -98,58 +98,6 @@ static void print_unknown(const struct unknowns *unknowns)
 	vec_foreach (&unknowns->list, u)
 		if (strcmp(u->what, "shmem_bytes") != 0) /* only JSON has this sum */
 			fprintf(stderr, "zscope: not known: %s: %s\n", u->what, u->why);
-}
-
-struct watching {
-	struct churn_summary *churn;
-	struct cgroup_lives *lives;
-	uint64_t real_minus_mono;
-};
-
-static void watch_one(void *arg, const struct churn_event *e)
-{
-	const struct watching *w = arg;
-
-	churn_summary_add(w->churn, e);
-	cgroup_lives_event(w->lives, e, w->real_minus_mono);
-}
-
-/* Everything that happens to memory cgroups from now on, for a while, and what reclaim takes. */
-static int watch_host(const struct root *root, const struct offer *offer, uint64_t length_ns,
-		      struct around *ret, struct unknowns *unknowns, struct err *err)
-{
-	struct watching w = { &ret->churn, &ret->lives, clock_real_ns() - clock_mono_ns() };
-	struct reclaim *reclaim = NULL;
-	struct err why = { 0 };
-	struct churn *churn;
-	int r = churn_open(root, offer, &churn, unknowns, err);
-
-	if (r < 0)
-		return r;
-	if (reclaim_open(root, &reclaim, &why) < 0)
-		unknowns_add(unknowns, "what reclaim takes", "%s", why.text);
-	reclaim_summary_free(&ret->reclaim);
-	uint64_t until = clock_mono_ns() + length_ns;
-	ret->churn.from_ns = ret->reclaim.from_ns = clock_real_ns();
-	for (uint64_t now = clock_mono_ns(); r == 0 && now < until; now = clock_mono_ns()) {
-		struct pollfd p = { .fd = churn_fd(churn), .events = POLLIN };
-		if (poll(&p, 1, (int)((until - now) / NS_PER_MS) + 1) < 0 && errno != EINTR)
-			r = err_set(err, -errno, "poll: %s", strerror(errno));
-		else
-			r = churn_read(churn, watch_one, &w, err);
-	}
-	if (r == 0 && reclaim)
-		r = reclaim_read(reclaim, &ret->reclaim, err);
-	ret->churn.to_ns = ret->reclaim.to_ns = clock_real_ns();
-	ret->churn.lost += churn_lost(churn);
-	ret->churn.creators_known = churn_knows_creators(churn);
-	ret->churn_known = true;
-	ret->reclaim_known = reclaim;
-	churn_summary_sort(&ret->churn);
-	reclaim_summary_sort(&ret->reclaim);
-	churn_close(churn);
-	reclaim_close(reclaim);
-	return r;
 }
 
 /* What the last day of the recording says; silent when there is none. */
@@ -219,10 +167,130 @@ static int read_around(struct invocation *in, const struct root *root, const str
 	ret->host_bytes = host_bytes(root);
 	if (root->live)
 		read_growth(dir, in->now_ns, ret);
-	int r = o->watch.set ? watch_host(root, offer, o->watch.value, ret, unknowns, err) : 0;
+	int r = o->watch.set
+			? zombies_watch(root, offer, o->watch.value, &in->diag, ret, unknowns, err)
+			: 0;
 	if (r == 0 && root->live && o->list)
 		read_lives(dir, clock_real_ns(), ret, unknowns);
 	return r;
+}
+
+/* What a captured host brings: the census of its own kernel. false = it has none. */
+static bool read_captured(const struct root *root, struct census_summary *ret,
+			  struct unknowns *unknowns)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+
+	if (root->live || root_read(root, CAPTURED_CENSUS, ROOT_FILE_CAP, &bytes, NULL) < 0)
+		return false;
+	if (census_summary_decode(bytes.data, bytes.len, ret) == 0)
+		return true;
+	census_summary_free(ret);
+	*ret = (struct census_summary){ 0 };
+	unknowns_add(unknowns, "census", "/%s is damaged", CAPTURED_CENSUS);
+	return false;
+}
+
+/* Of the single zombies a capture has the largest only. */
+static int list_captured(struct printing *p, const struct census_summary *s,
+			 struct unknowns *unknowns)
+{
+	if (!p->options->list)
+		return 0;
+	if (p->json)
+		view_zombie_names_json(&p->j, s);
+	for (size_t i = 0; !p->json && i < s->n_names; i++) {
+		const struct census_name *n = &s->names[i];
+		struct zombie z = { .have = s->have & CENSUS_BYTES ? ZOMBIE_LRU : 0,
+				    .id = n->id,
+				    .serial = n->serial,
+				    .path = n->path,
+				    .path_len = strlen(n->path),
+				    .bytes = n->bytes,
+				    .file_bytes = n->file_bytes };
+		owner_parse(z.path, z.path_len, &z.owner);
+		if (!view_zombie_list_add(&p->list, &z, NULL))
+			return -ENOMEM;
+	}
+	if (s->have & CENSUS_DYING && s->dying > s->n_names)
+		unknowns_add(unknowns, "names of the other zombies",
+			     "a capture keeps the %zu largest", s->n_names);
+	return 0;
+}
+
+static int print_all(struct printing *p, const struct invocation *in,
+		     const struct view_zombies *view, const struct around *around,
+		     const char *below, const struct unknowns *unknowns)
+{
+	const struct census_summary *s = view->summary;
+
+	if (!p->json) {
+		view_zombie_list_print(stdout, &in->out, &p->list);
+		view_zombies_text(stdout, &in->out, view);
+		view_around_text(stdout, &in->out, around, s);
+		print_unknown(unknowns);
+		return status_of(s);
+	}
+	if (p->options->list)
+		json_end_array(&p->j);
+	if (below)
+		json_str(&p->j, "below", below);
+	view_zombies_json(&p->j, view);
+	view_around_json(&p->j, around, s);
+	unknowns_json(&p->j, unknowns);
+	json_end_object(&p->j);
+	puts(buf_str(&p->out));
+	return status_of(s);
+}
+
+static int zombies_of(struct invocation *in, const struct root *root, const struct offer *offer,
+		      struct around *around, struct unknowns *unknowns, struct err *err)
+{
+	const struct zombies_cli *o = in->options;
+	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
+	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
+	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
+	AUTO_BUF struct buf below = { 0 };
+	struct zombies_options want = { .live_too = true, .arg = &p };
+	struct census_totals totals = { 0 };
+	struct envelope envelope;
+	int r = o->below ? zombies_below_path(offer, o->below, &below, err) : 0;
+
+	envelope_read(root, &envelope);
+	if (r == 0)
+		r = read_around(in, root, offer, &envelope, around, unknowns, err);
+	if (r < 0)
+		return r;
+	want.below = o->below && strcmp(buf_str(&below), "/") != 0 ? buf_str(&below) : NULL;
+	if (around->reclaim_known) {
+		reclaim_summary_count(&around->reclaim, want.below);
+		p.reclaim = &around->reclaim;
+	}
+	want.want = o->pins ? CENSUS_WANT_PINS : o->list ? CENSUS_WANT_SPLIT : 0;
+	want.each = o->list || p.reclaim ? take_zombie : NULL;
+	want.lives = root->live ? &around->lives : NULL;
+	bool captured = read_captured(root, &summary, unknowns);
+	if (captured && (want.below || o->pins))
+		return err_set(err, -EOPNOTSUPP,
+			       "a capture keeps sums by owner: --below and --pins ask the "
+			       "running kernel");
+	p.now_ns = captured ? summary.time_ns : clock_real_ns();
+	print_start(&p, &envelope);
+	r = captured ? list_captured(&p, &summary, unknowns)
+		     : zombies_read(root, offer, &want, &files, &summary, &totals, unknowns, err);
+	if (r < 0)
+		return r;
+	struct view_zombies view = {
+		.offer = offer,
+		.summary = &summary,
+		.totals = &totals,
+		.files = o->pins && summary.method == CENSUS_BY_BPF ? &files : NULL,
+		.below = want.below,
+		.kept = captured ? "captured" : NULL,
+		.most_files = p.json ? ZOMBIES_FILES_JSON : ZOMBIES_FILES,
+		.churn = around->churn_known ? &around->churn : &around->past,
+	};
+	return print_all(&p, in, &view, around, o->below ? buf_str(&below) : NULL, unknowns);
 }
 
 static int zombies_run(struct invocation *in, struct err *err)
@@ -230,14 +298,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	const struct zombies_cli *o = in->options;
 	AUTO_ROOT struct root root = { .fd = -1 };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
-	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
-	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
 	AUTO(around_free) struct around around = { 0 };
-	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
-	AUTO_BUF struct buf below = { 0 };
-	struct zombies_options want = { .live_too = true, .arg = &p };
-	struct census_totals totals;
-	struct envelope envelope;
 	struct offer offer;
 
 	if (in->common.at.set || in->common.from.set || in->common.to.set || in->common.length.set)
@@ -246,52 +307,7 @@ static int zombies_run(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	offer_read(&root, &offer);
-	envelope_read(&root, &envelope);
-	if (o->below && (r = zombies_below_path(&offer, o->below, &below, err)) < 0)
-		return r;
-	want.below = o->below && strcmp(buf_str(&below), "/") != 0 ? buf_str(&below) : NULL;
-	r = read_around(in, &root, &offer, &envelope, &around, &unknowns, err);
-	if (r < 0)
-		return r;
-	if (around.reclaim_known) {
-		reclaim_summary_count(&around.reclaim, want.below);
-		p.reclaim = &around.reclaim;
-	}
-	want.want = o->pins ? CENSUS_WANT_PINS : o->list ? CENSUS_WANT_SPLIT : 0;
-	want.each = o->list || p.reclaim ? take_zombie : NULL;
-	want.lives = root.live ? &around.lives : NULL;
-	p.now_ns = clock_real_ns();
-	print_start(&p, in, &envelope);
-	r = zombies_read(&root, &offer, &want, &files, &summary, &totals, &unknowns, err);
-	if (r < 0)
-		return r;
-	struct view_zombies view = {
-		.offer = &offer,
-		.summary = &summary,
-		.totals = &totals,
-		.files = o->pins && summary.method == CENSUS_BY_BPF ? &files : NULL,
-		.below = want.below,
-		.most_files = p.json ? ZOMBIES_FILES_JSON : ZOMBIES_FILES,
-		.churn = around.churn_known ? &around.churn : &around.past,
-	};
-	if (!p.json) {
-		if (o->list && summary.dying)
-			putchar('\n');
-		view_zombies_text(stdout, &in->out, &view);
-		view_around_text(stdout, &in->out, &around, &summary);
-		print_unknown(&unknowns);
-		return status_of(&summary);
-	}
-	if (o->list)
-		json_end_array(&p.j);
-	if (o->below)
-		json_str(&p.j, "below", buf_str(&below));
-	view_zombies_json(&p.j, &view);
-	view_around_json(&p.j, &around, &summary);
-	unknowns_json(&p.j, &unknowns);
-	json_end_object(&p.j);
-	puts(buf_str(&p.out));
-	return status_of(&summary);
+	return zombies_of(in, &root, &offer, &around, &unknowns, err);
 }
 
 const struct command cmd_zombies = {

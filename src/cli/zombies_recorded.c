@@ -14,7 +14,7 @@ static int recorded_print(struct invocation *in, const struct census_history *h,
 			  const struct around *a)
 {
 	struct view_zombies view = { .summary = &h->last,
-				     .recorded = true,
+				     .kept = "recorded",
 				     .churn = a->churn_known ? &a->churn : NULL };
 	AUTO_UNKNOWNS struct unknowns unknowns = { 0 };
 	AUTO_BUF struct buf out = { 0 };

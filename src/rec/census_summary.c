@@ -34,6 +34,38 @@ static bool is_of_group(const struct census_group *g, const struct owner *owner)
 	return is_text(g->parent, owner->parent);
 }
 
+static const char *keep_text(struct census_summary *s, struct owner_text text)
+{
+	return text.at ? arena_strndup(&s->strings, text.at, text.len) : NULL;
+}
+
+static const char *keep_pod(struct census_summary *s, const struct owner *owner)
+{
+	AUTO_BUF struct buf uid = { 0 };
+
+	owner_pod_uid(&uid, owner);
+	return uid.len ? arena_strndup(&s->strings, uid.data, uid.len) : NULL;
+}
+
+/* One name stands for the group only while all of it has that one. */
+static void compare_names(struct census_group *g, const struct owner *owner)
+{
+	const char **mine[] = { &g->unit, &g->container, &g->task };
+	const struct owner_text *its[] = { &owner->unit, &owner->container, &owner->task };
+
+	for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++)
+		if (*mine[i] && (!its[i]->at || !is_text(*mine[i], *its[i])))
+			*mine[i] = NULL;
+	if (!g->pod)
+		return;
+	size_t n = strlen(g->pod);
+	bool same = owner->pod.at && owner->pod.len == n;
+	for (size_t i = 0; same && i < n; i++)
+		same = g->pod[i] == (owner->pod.at[i] == '_' ? '-' : owner->pod.at[i]);
+	if (!same)
+		g->pod = NULL;
+}
+
 static struct census_group *group_of(struct census_summary *s, const struct owner *owner)
 {
 	struct buf *text = &s->scratch;
@@ -57,8 +89,10 @@ static struct census_group *group_of(struct census_summary *s, const struct owne
 			.kind = owner->kind,
 			.first_serial = UINT64_MAX,
 		};
-		if (owner->unit.at)
-			g.unit = arena_strndup(&s->strings, owner->unit.at, owner->unit.len);
+		g.unit = keep_text(s, owner->unit);
+		g.container = keep_text(s, owner->container);
+		g.task = keep_text(s, owner->task);
+		g.pod = keep_pod(s, owner);
 		*at = s->groups.len;
 		if (!g.owner || !g.parent || !vec_push(&s->groups, g))
 			return NULL;
@@ -121,6 +155,7 @@ bool census_summary_add(struct census_summary *s, const struct zombie *z)
 		s->other_groups++;
 		return s->groups.len >= CENSUS_MOST_GROUPS;
 	}
+	compare_names(g, &z->owner);
 	g->count++;
 	g->bytes += z->bytes;
 	if (z->serial < g->first_serial)
@@ -206,6 +241,11 @@ void census_summary_encode(struct buf *out, const struct census_summary *s, size
 		put_str(out, name->path);
 	}
 	wire_put_u64(out, s->slab_host_bytes); /* recordings before this end here */
+	for (size_t i = 0; i < n; i++) {       /* and those before this, here */
+		put_str(out, s->groups.items[i].container);
+		put_str(out, s->groups.items[i].pod);
+		put_str(out, s->groups.items[i].task);
+	}
 }
 
 static const char *get_str(struct wire_reader *r, struct arena *strings)
@@ -240,6 +280,26 @@ static int get_names(struct wire_reader *r, struct census_summary *ret)
 	return 0;
 }
 
+/* "" stands for none. */
+static const char *get_name(struct wire_reader *r, struct arena *strings)
+{
+	const char *name = get_str(r, strings);
+
+	return name && *name ? name : NULL;
+}
+
+static int get_group_names(struct wire_reader *r, struct census_summary *ret)
+{
+	if (r->at == r->end)
+		return r->failed ? -EBADMSG : 0;
+	vec_foreach (&ret->groups, g) {
+		g->container = get_name(r, &ret->strings);
+		g->pod = get_name(r, &ret->strings);
+		g->task = get_name(r, &ret->strings);
+	}
+	return r->failed ? -EBADMSG : 0;
+}
+
 int census_summary_decode(const void *bytes, size_t len, struct census_summary *ret)
 {
 	uint64_t *numbers[N_NUMBERS] = NUMBERS(ret);
@@ -272,5 +332,5 @@ int census_summary_decode(const void *bytes, size_t len, struct census_summary *
 		return names;
 	ret->have &= r.at == r.end ? ~(uint64_t)CENSUS_SLAB : ~UINT64_C(0);
 	ret->slab_host_bytes = r.at == r.end ? 0 : wire_get_u64(&r);
-	return r.failed ? -EBADMSG : 0;
+	return get_group_names(&r, ret);
 }

@@ -39,8 +39,9 @@ enum census_method {
 };
 
 struct census_group {
-	const char *owner; /* owner_group() */
-	const char *unit;  /* NULL = none, or different ones */
+	const char *owner;                  /* owner_group() */
+	const char *unit;                   /* NULL = none, or different ones */
+	const char *container, *pod, *task; /* likewise; the pod's uid as Kubernetes prints it */
 	const char *parent;
 	enum owner_kind kind;
 	uint64_t count, bytes;

@@ -217,10 +217,20 @@ void churn_summary_free(struct churn_summary *s)
 	arena_free(&s->strings);
 }
 
-static int most_made_first(const void *a, const void *b)
+uint64_t churn_group_left(const struct churn_group *g)
+{
+	uint64_t gone = g->released + g->young;
+
+	return g->removed > gone ? g->removed - gone : 0;
+}
+
+static int most_left_first(const void *a, const void *b)
 {
 	const struct churn_group *x = a, *y = b;
+	uint64_t left = churn_group_left(x), other = churn_group_left(y);
 
+	if (left != other)
+		return left > other ? -1 : 1;
 	if (x->made != y->made)
 		return x->made > y->made ? -1 : 1;
 	if (x->removed != y->removed)
@@ -230,7 +240,7 @@ static int most_made_first(const void *a, const void *b)
 
 void churn_summary_sort(struct churn_summary *s)
 {
-	vec_sort(&s->groups, most_made_first);
+	vec_sort(&s->groups, most_left_first);
 	map_str_free(&s->by_owner); /* its indexes are stale now */
 	s->by_owner = (struct map_str){ 0 };
 }

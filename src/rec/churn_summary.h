@@ -78,7 +78,10 @@ void churn_summary_clear(struct churn_summary *s);
 void churn_summary_free(struct churn_summary *s);
 /* Count, per group, what was removed shortly before now and is not released yet. Before sorting. */
 void churn_summary_young(struct churn_summary *s, uint64_t mono_ns);
-/* Most made first. */
+/* Zombies it left: removed, not released, and not only just. In the first stretches of a recording
+ * those of before it are released, too: never below 0. */
+uint64_t churn_group_left(const struct churn_group *g);
+/* Those that left most zombies first, then most made. */
 void churn_summary_sort(struct churn_summary *s);
 void churn_summary_encode(struct buf *out, const struct churn_summary *s, size_t most);
 int churn_summary_decode(const void *bytes, size_t len, struct churn_summary *ret);

@@ -78,27 +78,6 @@ static int read_recorded(struct api *api, const struct http_query *q, struct cen
 	return r;
 }
 
-static void names_json(struct json *j, const struct census_summary *s)
-{
-	AUTO_BUF struct buf scratch = { 0 };
-
-	json_array(j, "zombies");
-	for (size_t i = 0; i < s->n_names; i++) {
-		const struct census_name *n = &s->names[i];
-		struct zombie z = { .id = n->id,
-				    .serial = n->serial,
-				    .path = n->path,
-				    .path_len = strlen(n->path),
-				    .bytes = n->bytes,
-				    .file_bytes = n->file_bytes };
-		if (s->have & CENSUS_BYTES)
-			z.have |= ZOMBIE_LRU;
-		owner_parse(z.path, z.path_len, &z.owner);
-		view_zombie_json(j, &z, NULL, 0, &scratch);
-	}
-	json_end_array(j);
-}
-
 int api_zombies(struct api *api, const struct http_request *q, struct http_answer *a,
 		struct err *err)
 {
@@ -124,7 +103,9 @@ int api_zombies(struct api *api, const struct http_request *q, struct http_answe
 	json_time(&j, "census", last->time_ns);
 	view_zombies_json(&j, &view);
 	view_around_json(&j, &around, last);
-	names_json(&j, last);
+	json_array(&j, "zombies");
+	view_zombie_names_json(&j, last);
+	json_end_array(&j);
 	unknowns_json(&j, &unknown);
 	api_end(&j);
 	return 0;

@@ -60,6 +60,8 @@ void view_churn_json(struct json *j, const struct churn_summary *s)
 		json_u64(j, "removed", g->removed);
 		if (s->creators_known)
 			json_u64(j, "released", g->released);
+		if (s->creators_known)
+			json_u64(j, "left_behind", churn_group_left(g));
 		if (min > 0)
 			json_f64(j, "made_per_min", (double)g->made / min, 2);
 		if (min > 0 && g->made > 1)
@@ -85,6 +87,8 @@ static void churn_row(struct table *t, const struct churn_summary *s, const stru
 	table_cell(t, TERM_BOLD, "%s", numbers_count(n, g->made));
 	table_cell(t, TERM_PLAIN, "%s", numbers_count(n, g->removed));
 	table_cell(t, TERM_PLAIN, "%s", s->creators_known ? numbers_count(n, g->released) : "?");
+	table_cell(t, TERM_PLAIN, "%s",
+		   s->creators_known ? numbers_count(n, churn_group_left(g)) : "?");
 	table_cell(t, TERM_PLAIN, "%s", g->made > 1 ? timefmt_span(span, length / g->made) : "-");
 	if (g->creator) {
 		buf_addf(&who, "%s (pid %d", g->creator, g->pid);
@@ -102,14 +106,14 @@ static void churn_row(struct table *t, const struct churn_summary *s, const stru
 
 void view_churn_text(FILE *out, const struct terminal *term, const struct churn_summary *s)
 {
-	static const char *const heads[] = { "MADE",  "REMOVED", "RELEASED",
+	static const char *const heads[] = { "MADE",  "REMOVED", "RELEASED", "LEFT",
 					     "EVERY", "CREATOR", "OWNER" };
 	char span[TIMEFMT_MAX];
 	size_t shown = 0, rest = 0;
 	AUTO_TABLE struct table t = { 0 };
 
 	timefmt_span(span, s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 0);
-	table_init(&t, heads, "rrrrll", ARRAY_LEN(heads));
+	table_init(&t, heads, "rrrrrll", ARRAY_LEN(heads));
 	vec_foreach (&s->groups, g) {
 		if (!g->made && !g->removed && !g->released)
 			continue; /* processes moved, no cgroup came or went */

@@ -29,6 +29,12 @@ static void groups_json(struct json *j, const struct view_zombies *v)
 		json_str(j, "kind", owner_kind_name(g->kind));
 		if (g->unit)
 			json_str(j, "unit", g->unit);
+		if (g->container)
+			json_str(j, "container", g->container);
+		if (g->pod)
+			json_str(j, "pod", g->pod);
+		if (g->task)
+			json_str(j, "task", g->task);
 		json_str(j, "parent", g->parent);
 		json_u64(j, "count", g->count);
 		if (s->have & CENSUS_BYTES)
@@ -137,6 +143,11 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 		pins_json(j, s);
 	if (v->files)
 		view_zombie_files_json(j, v->files, v->most_files);
+	if (v->kept && s->n_names) {
+		json_array(j, "largest");
+		view_zombie_names_json(j, s);
+		json_end_array(j);
+	}
 	if (s->have & CENSUS_SERIAL)
 		json_u64(j, "max_serial", s->max_serial);
 	if (v->totals && v->totals->slices) {
@@ -283,8 +294,8 @@ static void life_json(struct json *j, const struct zombie *z, uint64_t now_ns)
 	json_end_object(j);
 }
 
-/* What every zombie has: this is most of a list. */
-static void row_json(struct json *j, const struct zombie *z, struct buf *scratch)
+/* What every zombie has: this is most of a list. kept: only the sum and its files are known. */
+static void row_json(struct json *j, const struct zombie *z, bool kept, struct buf *scratch)
 {
 	const char *kind = owner_kind_name(z->owner.kind);
 	struct json_row row;
@@ -299,6 +310,13 @@ static void row_json(struct json *j, const struct zombie *z, struct buf *scratch
 		json_row_str(&row, "unit", z->owner.unit.at, z->owner.unit.len);
 	if (z->owner.container.at)
 		json_row_str(&row, "container", z->owner.container.at, z->owner.container.len);
+	if (z->owner.pod.at) {
+		buf_clear(scratch);
+		owner_pod_uid(scratch, &z->owner);
+		json_row_str(&row, "pod", buf_str(scratch), scratch->len);
+	}
+	if (z->owner.task.at)
+		json_row_str(&row, "task", z->owner.task.at, z->owner.task.len);
 	if (z->have & ZOMBIE_LRU) {
 		json_row_u64(&row, "bytes", z->bytes);
 		json_row_u64(&row, "file_bytes", z->file_bytes);
@@ -306,7 +324,8 @@ static void row_json(struct json *j, const struct zombie *z, struct buf *scratch
 			json_row_u64(&row, "anon_bytes", z->anon_bytes);
 			json_row_u64(&row, "shmem_bytes", z->shmem_bytes);
 		}
-		json_row_u64(&row, "unevictable_bytes", z->unevictable_bytes);
+		if (!kept)
+			json_row_u64(&row, "unevictable_bytes", z->unevictable_bytes);
 	}
 	if (z->have & ZOMBIE_SLAB)
 		json_row_u64(&row, "slab_bytes", z->slab_bytes);
@@ -322,7 +341,7 @@ void view_zombie_json(struct json *j, const struct zombie *z, const struct zombi
 		      uint64_t now_ns, struct buf *scratch)
 {
 	json_object(j, NULL);
-	row_json(j, z, scratch);
+	row_json(j, z, false, scratch);
 	life_json(j, z, now_ns);
 	if (z->have & ZOMBIE_PINS) {
 		json_array(j, "pins");
@@ -331,4 +350,25 @@ void view_zombie_json(struct json *j, const struct zombie *z, const struct zombi
 		json_end_array(j);
 	}
 	json_end_object(j);
+}
+
+void view_zombie_names_json(struct json *j, const struct census_summary *s)
+{
+	AUTO_BUF struct buf scratch = { 0 };
+
+	for (size_t i = 0; i < s->n_names; i++) {
+		const struct census_name *n = &s->names[i];
+		struct zombie z = { .id = n->id,
+				    .serial = n->serial,
+				    .path = n->path,
+				    .path_len = strlen(n->path),
+				    .bytes = n->bytes,
+				    .file_bytes = n->file_bytes };
+		if (s->have & CENSUS_BYTES)
+			z.have |= ZOMBIE_LRU;
+		owner_parse(z.path, z.path_len, &z.owner);
+		json_object(j, NULL);
+		row_json(j, &z, true, &scratch);
+		json_end_object(j);
+	}
 }

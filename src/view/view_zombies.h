@@ -18,7 +18,7 @@ struct view_zombies {
 	const struct zombie_files *files;   /* NULL = pins were not asked for */
 	size_t most_files;
 	const char *below; /* the part of the host that was asked for; NULL = all of it */
-	bool recorded;     /* the summary was not taken now but at its time_ns */
+	const char *kept;  /* "recorded", "captured": it is of its time_ns; NULL = of now */
 	const struct churn_summary
 		*churn; /* how often each owner makes cgroups; NULL = not known */
 };
@@ -34,7 +34,10 @@ void view_zombies_text(FILE *out, const struct terminal *term, const struct view
  */
 void view_zombie_json(struct json *j, const struct zombie *z, const struct zombie_files *files,
 		      uint64_t now_ns, struct buf *scratch);
-void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files);
+/* The largest by name, of a census that was kept: the elements of an array. */
+void view_zombie_names_json(struct json *j, const struct census_summary *s);
+/* What a file is called in a line of text. */
+void view_zombie_file_label(struct buf *text, const struct zombie_file *f);
 /* Files that hold zombies, those that hold most first; at most `most`. */
 void view_zombie_files_json(struct json *j, const struct zombie_files *files, size_t most);
 /* Indexes of the files in that order; malloc'ed, NULL when there are none. */

@@ -8,7 +8,7 @@
 #include "timefmt.h"
 #include "view_zombies.h"
 
-enum { VIEW_GROUPS = 15 };
+enum { VIEW_GROUPS = 15, VIEW_NAMES = 5 };
 
 /* "3 zombie memory cgroups below /docker" */
 static void count_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
@@ -46,8 +46,8 @@ static void head_text(FILE *out, const struct terminal *term, const struct view_
 	uint64_t dying = s->have & CENSUS_PART ? s->host_dying : s->dying;
 	char a[NUMBERS_MAX], b[NUMBERS_MAX], when[TIMEFMT_MAX];
 
-	if (v->recorded)
-		fprintf(out, "recorded, census of %s\n", timefmt_local(when, s->time_ns));
+	if (v->kept)
+		fprintf(out, "%s, census of %s\n", v->kept, timefmt_local(when, s->time_ns));
 	count_text(out, term, v);
 	if (!(s->have & CENSUS_PART))
 		host_text(out, s);
@@ -152,7 +152,7 @@ static void holder_label(struct buf *text, const struct zombie_holder *h)
 		buf_addf(text, " and %u more", h->processes - 1);
 }
 
-static void file_label(struct buf *text, const struct zombie_file *f)
+void view_zombie_file_label(struct buf *text, const struct zombie_file *f)
 {
 	if (f->path)
 		esc_tty(text, f->path, strlen(f->path));
@@ -182,7 +182,7 @@ static void files_text(FILE *out, const struct terminal *term, const struct view
 	for (size_t i = 0; i < v->files->list.len && i < v->most_files; i++) {
 		const struct zombie_file *f = &v->files->list.items[order[i]];
 		AUTO_BUF struct buf text = { 0 };
-		file_label(&text, f);
+		view_zombie_file_label(&text, f);
 		table_cell(&t, TERM_BOLD, "%s", numbers_count(a, f->zombies));
 		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, f->bytes));
 		table_cell(&t, TERM_PLAIN, "%s", buf_str(&text));
@@ -193,6 +193,26 @@ static void files_text(FILE *out, const struct terminal *term, const struct view
 			v->files->list.len - v->most_files);
 }
 
+/* The largest by name, which is all that a kept census has of them. */
+static void largest_text(FILE *out, const struct terminal *term, const struct census_summary *s)
+{
+	static const char *const heads[] = { "BYTES", "FILE", "LARGEST" };
+	AUTO_TABLE struct table t = { 0 };
+	char a[NUMBERS_MAX];
+
+	if (!s->n_names || !(s->have & CENSUS_BYTES))
+		return;
+	fputc('\n', out);
+	table_init(&t, heads, "rrl", ARRAY_LEN(heads));
+	for (size_t i = 0; i < s->n_names && i < VIEW_NAMES; i++) {
+		const struct census_name *n = &s->names[i];
+		table_cell(&t, TERM_BOLD, "%s", numbers_bytes(a, n->bytes));
+		table_cell(&t, TERM_PLAIN, "%s", numbers_bytes(a, n->file_bytes));
+		table_cell_bytes(&t, TERM_PLAIN, n->path, strlen(n->path));
+	}
+	table_print(&t, out, term);
+}
+
 void view_zombies_text(FILE *out, const struct terminal *term, const struct view_zombies *v)
 {
 	head_text(out, term, v);
@@ -201,77 +221,6 @@ void view_zombies_text(FILE *out, const struct terminal *term, const struct view
 		pins_text(out, term, v);
 	if (v->files)
 		files_text(out, term, v);
-}
-
-static void pin_text(FILE *out, const struct zombie_pin *p, const struct zombie_files *files)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char a[NUMBERS_MAX];
-
-	fprintf(out, "    %-9s %8s  ", pin_kind_name(p->kind),
-		p->bytes ? numbers_bytes(a, p->bytes) : "-");
-	if (files && zombie_pin_has_file(p))
-		file_label(&text, &files->list.items[p->file]);
-	if (p->kind == PIN_WRITEBACK)
-		buf_add_str(&text, p->dirty ? ", not yet written" : ", written");
-	if (p->pid) {
-		buf_addf(&text, "pid %d ", p->pid);
-		esc_tty(&text, p->comm, strlen(p->comm));
-		if (p->kind == PIN_PROCESS)
-			buf_addf(&text, ", child of %d", p->parent_pid);
-		if (p->kind == PIN_SOCKET)
-			buf_addf(&text, ", socket:[%" PRIu64 "]", p->socket_inode);
-		if (p->port)
-			buf_addf(&text, ", port %u", p->port);
-	}
-	fprintf(out, "%s\n", buf_str(&text));
-}
-
-static void life_text(FILE *out, const struct zombie *z)
-{
-	AUTO_BUF struct buf text = { 0 };
-	char a[TIMEFMT_MAX];
-
-	if (z->have & ZOMBIE_CREATED)
-		buf_addf(&text, "made %s", timefmt_local(a, z->created_ns));
-	if (z->have & ZOMBIE_CREATED_AFTER)
-		buf_addf(&text, "made after %s", timefmt_local(a, z->created_after_ns));
-	if (z->have & ZOMBIE_CREATED_BEFORE)
-		buf_addf(&text, "%s before %s", text.len ? "," : "made",
-			 timefmt_local(a, z->created_before_ns));
-	if (z->creator) {
-		buf_add_str(&text, " by ");
-		esc_tty(&text, z->creator->comm, strlen(z->creator->comm));
-		buf_addf(&text, " (pid %d", z->creator->pid);
-		if (z->creator->parent_comm[0]) {
-			buf_add_str(&text, ", child of ");
-			esc_tty(&text, z->creator->parent_comm, strlen(z->creator->parent_comm));
-			buf_addf(&text, " %d", z->creator->ppid);
-		}
-		if (z->creator->cgroup) {
-			buf_add_str(&text, ", ");
-			esc_tty(&text, z->creator->cgroup, strlen(z->creator->cgroup));
-		}
-		buf_add_char(&text, ')');
-	}
-	if (z->have & ZOMBIE_DIED)
-		buf_addf(&text, "%sremoved %s", text.len ? ", " : "", timefmt_local(a, z->died_ns));
-	if (text.len)
-		fprintf(out, "    %s\n", text.data);
-}
-
-void view_zombie_text(FILE *out, const struct zombie *z, const struct zombie_files *files)
-{
-	AUTO_BUF struct buf path = { 0 }, owner = { 0 }, label = { 0 };
-	char a[NUMBERS_MAX];
-
-	esc_tty(&path, z->path, z->path_len);
-	owner_label(&label, &z->owner);
-	esc_tty(&owner, buf_str(&label), label.len);
-	fprintf(out, "%10" PRIu64 " %9s  %s  [%s]\n", z->id,
-		z->have & ZOMBIE_LRU ? numbers_bytes(a, z->bytes) : "?", buf_str(&path),
-		buf_str(&owner));
-	life_text(out, z);
-	for (size_t i = 0; i < z->n_pins; i++)
-		pin_text(out, &z->pins[i], files);
+	if (v->kept)
+		largest_text(out, term, v->summary);
 }

@@ -49,6 +49,17 @@ assert any(f["finding"] == "net-driver-reset" for f in a["findings"])
 assert a["plan"][0]["action"] == "disable" and a["plan"][0]["target"] == "ecs.service", a["plan"]
 assert [p["action"] for p in a["plan"]].count("purge") == 1
 ' || status=1
+# the census that was captured names owners and the largest, and tells when
+"$zscope" zombies --root v1-96 >out.zombies 2>&1 || status=1
+for line in 'captured, census of 2026-02-02 02:40:01' '68,440 zombie memory cgroups; the kernel tracks 68,680, 240 are in use' \
+	'docker containers under /docker' "/docker/$(printf %064x 0)"; do
+	grep -qF -- "$line" out.zombies || { echo "FAILED: zombies --root does not say: $line"; cat out.zombies; status=1; }
+done
+"$zscope" zombies --root v1-96 --json --list | jq -e '
+	.time_ns == 1770000001000000000 and .method == "census" and .dying == 68440 and .groups[0].kind == "docker"
+	and (.largest | length) == 64 and (.zombies | length) == 64 and .zombies[0].bytes == 40960 and .zombies[0].unevictable_bytes == null
+	and any(.unknown[]; .what == "names of the other zombies")' >/dev/null || { echo "FAILED: zombies --root --json"; status=1; }
+"$zscope" zombies --root v1-96 --below /docker >out.zombies 2>&1 && { echo "FAILED: --below of a capture"; status=1; }
 # a mounted disk brings its own recording, and a link out of it is not followed
 mkdir -p disk/var/lib away
 timeout 20 "$zscope" record --store "$tmp/away/rec" --for 2s --interval 100ms --no-profile 2>/dev/null

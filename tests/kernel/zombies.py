@@ -170,6 +170,33 @@ def check_below():
     check(all(l.startswith("zscope: ") for l in lines if "zscope: " in l), f"a diagnosis inside another line: {lines}")
 
 
+def check_list_text():
+    """Headings, and the largest first."""
+    lines = run("zombies", "--list", "--below", below).decode().split("\n\n")[0].splitlines()
+    check(lines[0].split()[:8] == ["ID", "SERIAL", "REFS", "BYTES", "FILE", "ANON", "SHMEM", "SLAB"], lines[0])
+    bytes_of = {z["id"]: z for z in zombies(below, "--list")["zombies"]}
+    rows = [r for r in (l.split() for l in lines[1:]) if r[0].isdigit() and int(r[0]) in bytes_of]
+    check(len(rows) >= len(made) - 20, f"{len(rows)} rows")
+    sizes = [bytes_of[int(r[0])]["bytes"] for r in rows]
+    check(sum(a < b for a, b in zip(sizes, sizes[1:])) <= 5, "not the largest first")  # a page may have gone in between
+    check(all(int(r[1]) == bytes_of[int(r[0])]["serial"] for r in rows), "serial numbers")
+    pods = [z for z in bytes_of.values() if z["kind"] == "pod"]
+    check(pods and all(z["pod"] == "6f0c8a6a-1b2c-4d3e-9f00-aabbccddeeff" for z in pods), pods[:1])
+
+
+def watch_interrupted():
+    """Ctrl-C ends the watch and shows what was seen."""
+    watched = subprocess.Popen([zscope, "zombies", "--watch", "10m", "--json"], stdout=subprocess.PIPE)
+    time.sleep(1.5)
+    os.mkdir(base + "/churn/int")
+    os.rmdir(base + "/churn/int")
+    time.sleep(0.2)
+    watched.send_signal(signal.SIGINT)
+    answer = json.loads(watched.communicate(timeout=20)[0])
+    check(watched.returncode == 0 and answer["churn"]["to_ns"] - answer["churn"]["from_ns"] < 60e9, answer["churn"])
+    check(any(g["parent"] == below + "/churn" and g["made"] == 1 for g in answer["churn"]["groups"]), answer["churn"])
+
+
 def check_split():
     """Without --pins: shared memory is still told from anonymous."""
     got = {z["path"]: z for z in zombies(below, "--list")["zombies"]}
@@ -228,7 +255,6 @@ def churn_while_counting():
     group = [g for g in answer["churn"]["groups"] if g["parent"] == below + "/churn"]
     check(group and group[0]["made"] == 50 and group[0]["removed"] == 50, f"churn: {answer['churn']}")
     check(group[0]["creator"]["comm"].startswith("python"), group)
-    made_by_helper()
 
 
 def made_by_helper():
@@ -422,6 +448,7 @@ try:
     neighbour()
     check_pins()
     check_below()
+    check_list_text()
     check_split()
     ladder()
     churn_while_counting()
@@ -429,6 +456,8 @@ try:
     reclaim()
     out_of_reach()
     purge()
+    made_by_helper()
+    watch_interrupted()
     print(f"{len(made)} zombies named, held and let go as they should")
 finally:
     clean()

@@ -48,9 +48,42 @@ TEST(groups_by_owner_largest_first)
 	for (size_t cut = 0; cut < bytes.len; cut++) {
 		AUTO_CENSUS_SUMMARY struct census_summary torn = { 0 };
 		int r = census_summary_decode(bytes.data, cut, &torn);
-		/* the last number came later: older recordings end before it */
-		CHECK(cut == bytes.len - 1 ? r == 0 && !(torn.have & CENSUS_SLAB) : r < 0);
+		/* the slab and then three names a group came later: older ones end before it */
+		size_t slab = bytes.len - 4;
+		CHECK(cut == slab       ? r == 0 && !(torn.have & CENSUS_SLAB)
+		      : cut == slab + 1 ? r == 0
+					: r < 0);
 	}
+}
+
+TEST(a_group_has_the_name_that_all_of_it_has)
+{
+	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 }, back = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	char path[300];
+
+	for (int i = 0; i < 3; i++) { /* one container, three cgroups in it */
+		snprintf(path, sizeof(path),
+			 "/kubepods.slice/kubepods-pod6f0c8a6a_1b2c_4d3e_9f00_aabbccddeeff.slice/"
+			 "cri-containerd-%064x.scope/c%d",
+			 7, i);
+		add(&s, path, 1, (uint64_t)i);
+	}
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/docker/%064x", i);
+		add(&s, path, 1, (uint64_t)i);
+	}
+	snprintf(path, sizeof(path), "/ecs/%032x/%064x", 5, 6);
+	add(&s, path, 1, 9);
+	census_summary_finish(&s);
+	census_summary_encode(&bytes, &s, 10);
+	CHECK_EQ(census_summary_decode(bytes.data, bytes.len, &back), 0);
+	CHECK_EQ(back.groups.len, 3);
+	const struct census_group *g = back.groups.items;
+	CHECK_STR(g[0].pod, "6f0c8a6a-1b2c-4d3e-9f00-aabbccddeeff");
+	CHECK_EQ(strlen(g[0].container), 64);
+	CHECK(!g[1].container && !g[1].pod && !g[1].task); /* two containers */
+	CHECK_EQ(strlen(g[2].task), 32);
 }
 
 TEST(names_the_largest)

@@ -106,6 +106,32 @@ TEST(zombies_of_a_stretch_keep_their_dates)
 	CHECK_STR(back.zombies.items[5].creator.parent_comm, "containerd-shim");
 }
 
+/* A busy unit that leaves nothing is no culprit; a slow one that leaves each is. */
+TEST(who_leaves_most_comes_first)
+{
+	AUTO_CHURN_SUMMARY struct churn_summary s = { .to_ns = 9 };
+	struct churn_event e = { .path = "/system.slice/busy.service" };
+
+	for (unsigned i = 0; i < 300; i++) {
+		static const enum churn_what life[] = { CHURN_MADE, CHURN_REMOVED, CHURN_RELEASED };
+		e.what = life[i % 3];
+		e.id = i / 3 + 1;
+		CHECK(churn_summary_add(&s, &e));
+	}
+	e.path = "/system.slice/leaky.service";
+	for (unsigned i = 0; i < 10; i++) {
+		e.what = i % 2 ? CHURN_REMOVED : CHURN_MADE;
+		e.id = 1000 + i / 2;
+		CHECK(churn_summary_add(&s, &e));
+	}
+	churn_summary_sort(&s);
+	CHECK_STR(s.groups.items[0].owner, "leaky.service");
+	CHECK_EQ(churn_group_left(&s.groups.items[0]), 5);
+	CHECK_EQ(churn_group_left(&s.groups.items[1]), 0);
+	s.groups.items[1].released++; /* one of before */
+	CHECK_EQ(churn_group_left(&s.groups.items[1]), 0);
+}
+
 TEST(stretches_add_up)
 {
 	AUTO_CHURN_SUMMARY struct churn_summary a = { .from_ns = 10, .to_ns = 20 },
