@@ -131,6 +131,7 @@ void offer_parse_mountinfo(const char *text, struct offer *ret)
 	for (const char *line = text; line && *line; line = text_next_line(line)) {
 		if (!offer_split_line(line, &l))
 			continue;
+		ret->mounts_read = true;
 		if (offer_is_type(&l, "cgroup2"))
 			offer_keep(&ret->unified, &l);
 		else if (offer_is_type(&l, "tracefs"))
@@ -159,6 +160,19 @@ static int offer_hierarchy(const char *text, const char *controller)
 	return r < 0 ? -ENODATA : id != 0;
 }
 
+/* Is the controller listed as switched off (cgroup_disable=memory)? Then nothing has it anywhere;
+ * that no mount shows it says only that it is not seen from here. */
+static bool offer_is_disabled(const char *text, const char *controller)
+{
+	size_t len = strlen(controller);
+	uint64_t enabled;
+
+	for (const char *line = text; line && *line; line = text_next_line(line))
+		if (strncmp(line, controller, len) == 0 && line[len] == '\t')
+			return text_column_u64(line, 3, &enabled) == 0 && !enabled;
+	return false;
+}
+
 static bool offer_has_word(const char *text, const char *word)
 {
 	size_t want = strlen(word);
@@ -181,14 +195,18 @@ void offer_judge(struct offer *o, const char *proc_cgroups, const char *controll
 		  : v2     ? CGROUP_MODE_V2
 			   : CGROUP_MODE_NONE;
 	int on_v1 = proc_cgroups ? offer_hierarchy(proc_cgroups, "memory") : -ENODATA;
+	bool off = proc_cgroups && offer_is_disabled(proc_cgroups, "memory");
 	if (*o->memory_v1.dir || on_v1 > 0)
 		o->memory = CGROUP_MEMORY_V1; /* on v1, mounted here or not */
 	else if (controllers && offer_has_word(controllers, "memory"))
 		o->memory = CGROUP_MEMORY_V2;
-	else if (v2 && !v1 && on_v1 == 0 && !controllers)
+	else if (v2 && !v1 && on_v1 == 0 && !controllers && !off)
 		o->memory = CGROUP_MEMORY_V2; /* nothing but v2, whose controllers we cannot read */
 	else
 		o->memory = CGROUP_MEMORY_NONE;
+	o->mode_known = o->mode != CGROUP_MODE_NONE || o->mounts_read;
+	o->memory_known = o->memory != CGROUP_MEMORY_NONE || off;
+	o->layout_read = o->mounts_read && (!v2 || controllers);
 }
 
 const struct offer_mount *offer_memory_mount(const struct offer *offer)

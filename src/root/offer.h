@@ -37,6 +37,11 @@ struct offer {
 	struct offer_mount unified;    /* cgroup2 */
 	struct offer_mount tracefs;
 	bool other_v1; /* some other v1 hierarchy is mounted */
+	/* Nothing found is not the same as nothing there. */
+	bool mounts_read;  /* a list of mounts was there to look through */
+	bool mode_known;   /* false: CGROUP_MODE_NONE claims nothing */
+	bool memory_known; /* false: CGROUP_MEMORY_NONE claims nothing */
+	bool layout_read;  /* what tells where the memory controller is could all be read */
 
 	/* A container sees only its own part: live cgroups cannot be counted from here. */
 	bool namespaced;
@@ -58,6 +63,6 @@ const char *cgroup_memory_name(enum cgroup_memory memory); /* "v1" "v2" "none" *
 
 /* Pure parts. */
 void offer_parse_mountinfo(const char *text, struct offer *ret);
-/* Sets mode and memory from the mounts, /proc/cgroups and the v2 root's cgroup.controllers (either
- * text may be NULL = not readable). */
+/* Sets mode and memory, and whether they are known, from the mounts, /proc/cgroups and the v2
+ * root's cgroup.controllers (either text may be NULL = not readable). */
 void offer_judge(struct offer *offer, const char *proc_cgroups, const char *controllers);

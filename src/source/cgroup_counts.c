@@ -81,6 +81,17 @@ static void cgroup_counts_walk(struct cgroup_counts *c, const struct root *root,
 	c->next_walk_ns = now + (clock_thread_cpu_ns() - before) * CGROUP_COUNTS_PAUSE;
 }
 
+/* Why there is no memory controller to count by: only what was read is claimed. */
+static const char *cgroup_counts_why_none(const struct offer *offer)
+{
+	if (offer->memory_known)
+		return "the memory controller is switched off (/proc/cgroups)";
+	if (offer->layout_read)
+		return "no hierarchy with the memory controller is mounted here";
+	return "where the memory controller is could not be read (mountinfo, /proc/cgroups, "
+	       "cgroup.controllers)";
+}
+
 void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const struct offer *offer,
 			struct buf *text, struct tick *ret, struct unknowns *unknowns)
 {
@@ -91,7 +102,8 @@ void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const 
 		return;
 	row->mode = offer->mode;
 	row->memory = offer->memory;
-	row->have = REC_CGROUPS_MODE | REC_CGROUPS_MEMORY;
+	row->have = (offer->mode_known ? REC_CGROUPS_MODE : 0) |
+		    (offer->memory_known ? REC_CGROUPS_MEMORY : 0);
 	int r = c->proc_cgroups.fd >= 0 ? 0
 					: reread_open(&c->proc_cgroups, root, "proc/cgroups", &err);
 	if (r == 0)
@@ -115,6 +127,6 @@ void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const 
 	else if (offer->memory == CGROUP_MEMORY_V1)
 		cgroup_counts_walk(c, root, offer, row, unknowns);
 	else if (offer->memory == CGROUP_MEMORY_NONE)
-		unknowns_add(unknowns, "memory cgroups", "no memory controller is in use");
+		unknowns_add(unknowns, "memory cgroups", "%s", cgroup_counts_why_none(offer));
 	cgroup_counts_judge(row, offer);
 }

@@ -206,7 +206,8 @@ void quota_read(struct quota *q, const struct root *root, const struct offer *of
 
 	if (!mount) {
 		unknowns_add(unknowns, "CPU quotas",
-			     "no cgroup hierarchy with CPU quotas is mounted");
+			     offer->mounts_read ? "no cgroup hierarchy with CPU quotas is mounted"
+						: "the list of mounts could not be read");
 		return;
 	}
 	quota_search(q, root, mount, v2, thorough ? SIZE_MAX : QUOTA_SLICE, text, unknowns);

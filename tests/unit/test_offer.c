@@ -70,6 +70,24 @@ TEST(a_controller_that_is_not_mounted)
 	CHECK_EQ(o.memory, CGROUP_MEMORY_NONE);
 }
 
+/* "none" is a claim: it needs something that was read. */
+TEST(nothing_read_is_not_nothing_there)
+{
+	struct offer o = judged("", NULL, NULL);
+
+	CHECK(!o.mode_known && !o.memory_known && !o.layout_read);
+	o = judged("30 23 0:26 / /sys/fs/cg", "memory\t", NULL);
+	CHECK(!o.mode_known && !o.memory_known && !o.layout_read);
+	o = judged("1 0 0:1 / / rw - ext4 /dev/sda rw\n", CGROUPS_V2, NULL);
+	CHECK(o.mode_known && o.layout_read);
+	CHECK(!o.memory_known); /* the kernel has it, it is only not seen from here */
+	o = judged(V2_ONLY, "memory\t0\t1\t0\n", NULL);
+	CHECK_EQ(o.memory, CGROUP_MEMORY_NONE);
+	CHECK(o.mode_known && o.memory_known);
+	o = judged(V2_ONLY, CGROUPS_V2, NULL);
+	CHECK(o.memory_known && !o.layout_read);
+}
+
 TEST(escaped_and_hostile_lines)
 {
 	struct offer o = judged("1 2 0:3 / /my\\040cgroups rw - cgroup2 x rw\n", NULL, NULL);
