@@ -28,7 +28,7 @@ static const struct option audit_option_table[] = {
 };
 
 static int audit_print(const struct invocation *in, const struct root *root, const struct audit *a,
-		       const struct unknowns *unknowns, const char *format)
+		       struct unknowns *unknowns, const char *format)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct envelope envelope;
@@ -36,6 +36,8 @@ static int audit_print(const struct invocation *in, const struct root *root, con
 
 	json_init(&j, &out);
 	envelope_read(root, &envelope);
+	if (strcmp(format, "json") == 0)
+		envelope_unknowns(&envelope, unknowns);
 	if (strcmp(format, "json") == 0)
 		view_audit_json(&j, a, unknowns, &envelope, in->now_ns);
 	else if (strcmp(format, "sarif") == 0)

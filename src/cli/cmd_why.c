@@ -256,6 +256,7 @@ static int why_captured(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	envelope_read(&root, &envelope);
+	envelope_unknowns(&envelope, &c.unknown);
 	text_copy(c.host, sizeof(c.host), envelope.host);
 	text_copy(c.kernel, sizeof(c.kernel), envelope.kernel);
 	sscanf(c.kernel, "%u.%u", &c.facts.kernel_major, &c.facts.kernel_minor);

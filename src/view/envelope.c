@@ -43,15 +43,26 @@ void envelope_parse_meta(const char *bytes, size_t len, struct envelope *e)
 		text_copy_n(e->kernel, sizeof(e->kernel), at, n);
 }
 
+void envelope_unknowns(const struct envelope *e, struct unknowns *unknowns)
+{
+	if (!*e->host)
+		unknowns_add(unknowns, "host",
+			     "neither /proc/sys/kernel/hostname nor /etc/hostname told it");
+	if (!*e->kernel)
+		unknowns_add(unknowns, "kernel", "/proc/sys/kernel/osrelease did not tell it");
+}
+
 void envelope_json(struct json *j, const struct envelope *e, const char *command, uint64_t time_ns)
 {
 	char schema[96];
 
 	snprintf(schema, sizeof(schema), "zombiescope/%s/1", command);
 	json_str(j, "schema", schema);
-	json_str(j, "host", *e->host ? e->host : NULL);
+	if (*e->host)
+		json_str(j, "host", e->host);
 	json_time(j, "time", time_ns);
-	json_str(j, "kernel", *e->kernel ? e->kernel : NULL);
+	if (*e->kernel)
+		json_str(j, "kernel", e->kernel);
 }
 
 void evidence_json(struct json *j, const char *what, const char *value, const char *unit,

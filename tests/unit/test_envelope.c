@@ -33,4 +33,23 @@ TEST(host_of_a_recording)
 	envelope_parse_meta("", 0, &e);
 }
 
+TEST(what_is_not_known_is_absent_and_named)
+{
+	struct envelope e = { .kernel = "5.10" };
+	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	struct json j;
+
+	json_init(&j, &out);
+	json_object(&j, NULL);
+	envelope_json(&j, &e, "check", 1770000000000000000);
+	json_end_object(&j);
+	CHECK(!strstr(buf_str(&out), "\"host\""));
+	CHECK(!strstr(buf_str(&out), "null"));
+	CHECK(strstr(buf_str(&out), "\"kernel\":\"5.10\""));
+	envelope_unknowns(&e, &unknown);
+	CHECK_EQ(unknown.list.len, 1);
+	CHECK_STR(unknown.list.items[0].what, "host");
+}
+
 TEST_MAIN
