@@ -83,6 +83,11 @@ const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns)
 	return timefmt_with(ret, ns, "%Y-%m-%d %H:%M:%S");
 }
 
+const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns)
+{
+	return timefmt_with(ret, ns, "%Y-%m-%d %H:%M:%S %Z");
+}
+
 const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns)
 {
 	return timefmt_with(ret, ns, "%H:%M:%S");

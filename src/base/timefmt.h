@@ -20,6 +20,8 @@ bool timefmt_is_relative(uint64_t ns);
 const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns);
 /* For people, local time: "2026-11-16 00:39:53" and "00:39:53". */
 const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns);
+/* The same with its zone, for what is read elsewhere: "2026-11-16 00:39:53 UTC". */
+const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns);
 const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns);
 /* A duration for people: "5.2 s", "3 min 20 s", "2 d 4 h". */
 const char *timefmt_span(char ret[TIMEFMT_MAX], uint64_t ns);
