@@ -229,6 +229,14 @@ struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns)
 	};
 }
 
+static const struct unknown *audit_silent_engine(const struct unknowns *unknowns)
+{
+	vec_foreach (&unknowns->list, u)
+		if (strcmp(u->what, "docker") == 0 || strcmp(u->what, "podman") == 0)
+			return u;
+	return NULL;
+}
+
 int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
 		     struct unknowns *unknowns)
 {
@@ -248,6 +256,14 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 	if (r == 0 && read.partial && !audit_has_finding(&audit) &&
 	    root_exists(root, "run/systemd/system"))
 		r = err_set(&err, -ENODATA, "systemd did not answer");
+	/* an engine that is there and does not tell: none of its containers was looked at */
+	const struct unknown *engine = audit_silent_engine(&read.set.unknowns);
+	if (r == 0 && engine && !audit_has_finding(&audit) &&
+	    !root_exists(root, "run/systemd/system"))
+		r = err_set(&err, -ENODATA, "%s: %s", engine->what, engine->why);
+	else if (r == 0 && engine)
+		unknowns_add(unknowns, "crash loops of containers", "%s: %s", engine->what,
+			     engine->why);
 	if (r < 0) {
 		unknowns_add(unknowns, "crash loops", "%s", err.text);
 		return r;

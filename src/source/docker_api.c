@@ -343,8 +343,6 @@ struct containerd_walk {
 	const char *ns;
 };
 
-#define CONTAINERD_TASKS "run/containerd/io.containerd.runtime.v2.task"
-
 static int containerd_each_task(void *arg, const char *name, unsigned char type)
 {
 	struct containerd_walk *w = arg;

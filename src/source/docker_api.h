@@ -25,6 +25,8 @@ struct docker_socket {
 	const char *runtime;
 	char path[108];
 };
+/* Where containerd keeps its tasks, whoever asked for them. */
+#define CONTAINERD_TASKS "run/containerd/io.containerd.runtime.v2.task"
 /* At most 3; returns the number of sockets that exist. */
 size_t docker_sockets(struct docker_socket ret[3]);
 /* Everything that is there, into *set; an engine that does not answer is named in set->unknowns and

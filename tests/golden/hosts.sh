@@ -63,8 +63,37 @@ compare hot-hybrid.txt "$zscope" cores --hot --root hybrid
 compare nagios-v1-96.txt "$zscope" check --format nagios --root v1-96
 compare nagios-hybrid.txt "$zscope" check --format nagios --root hybrid
 compare nagios-empty.txt "$zscope" check --format nagios --root empty
+compare nagios-container.txt "$zscope" check --format nagios --root container
+compare nagios-v2.txt "$zscope" check --format nagios --root v2
+# an error is no alarm to Nagios
+compare nagios-missing.txt "$zscope" check --format nagios --root missing
+compare npd-v2.txt "$zscope" check --format npd --root v2
 compare npd-v1-96.txt "$zscope" check --format npd --root v1-96
 compare npd-hybrid.txt "$zscope" check --format npd --root hybrid
+
+# one reading only: no rates, so an essential line is not known and nobody is called healthy; what to run next can be pasted
+mkdir 'one reading'
+cp -r hybrid/proc hybrid/sys 'one reading'
+sed -i 's/^memory.*/memory\t4\t99999\t1/' 'one reading/proc/cgroups'
+cp -r hybrid bare
+rm -r bare/.zscope
+sed -E 's/[0-9]{4}-[0-9-]+ [0-9:]+ UTC/NOW/' >"$tmp/now" <<<"$("$zscope" check --root bare)"
+compare check-one-reading.txt cat "$tmp/now"
+"$zscope" check --root bare >/dev/null
+[ $? = 2 ] || { echo "FAILED: half of it is unknown, and the status is not 2"; status=1; }
+"$zscope" check --root 'one reading' | grep -q "→ zscope zombies --root 'one reading'$" || {
+	echo "FAILED: what to run next cannot be pasted"
+	status=1
+}
+# no memory controller, no zombies: that is no gap in what is known
+cp -r hybrid off
+sed -i '/rw,memory/d' off/proc/self/mountinfo off/.zscope/before/proc/self/mountinfo
+sed -i 's/^memory.*/memory\t0\t1\t0/' off/proc/cgroups off/.zscope/before/proc/cgroups
+compare check-no-controller.txt "$zscope" check --root off
+# one form at a time, and a recording that was named must be one
+compare check-two-formats.txt "$zscope" check --json --format nagios --root hybrid
+compare check-no-store.txt "$zscope" check --store missing --root hybrid
+compare check-no-store-2.txt "$zscope" check --store hybrid/proc/stat --root hybrid
 
 # a captured host is one also where it has no systemd, and says why nothing of its units is known
 mkdir -p v2/proc/1
@@ -83,17 +112,21 @@ ln -s /usr/lib/systemd/system/ecs.service v2/etc/systemd/system/multi-user.targe
 compare audit-not-told.txt "$zscope" audit --all --root v2
 rm -r v2/proc/1 v2/etc/systemd v2/usr/lib/systemd
 
-# a host travels as one file and gives the same answer
-"$zscope" capture --root v1-96 -o "$tmp/v1-96.tar.zst" >/dev/null || status=1
-compare check-v1-96.json "$zscope" check --json --root "$tmp/v1-96.tar.zst"
+# a host travels as one file and gives the same answer; named alike, what to run next is alike too
+mkdir bundle
+"$zscope" capture --root v1-96 -o bundle/v1-96.tar.zst >/dev/null || status=1
+mv bundle/v1-96.tar.zst bundle/v1-96
+cd bundle || exit 1
+compare check-v1-96.json "$zscope" check --json --root v1-96
+cd ..
 
 # on a terminal of 80 columns: what to run next is still said, and every core has its bar
-narrow() { # narrow COMMAND...
+narrow() { # narrow COLUMNS COMMAND...
 	python3 -c 'import fcntl, os, pty, struct, sys, termios
 pid, fd = pty.fork()
 if pid == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 25, 80, 0, 0))
-    os.execv(sys.argv[1], sys.argv[1:])
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 25, int(sys.argv[1]), 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
 out = b""
 try:
     while part := os.read(fd, 4096):
@@ -103,9 +136,11 @@ except OSError:
 os.waitpid(pid, 0)
 sys.stdout.write(out.decode().replace("\r", ""))' "$@"
 }
-narrow "$zscope" check --color never --root v1-96 >"$tmp/narrow"
-grep -q '^zombie memory cgroups: .*→ zscope zombies' "$tmp/narrow" || { echo "FAILED: 80 columns hide what to run next"; cat "$tmp/narrow"; status=1; }
-narrow "$zscope" cores --color never --root v1-96 >"$tmp/narrow"
+for columns in 80 120; do
+	narrow $columns "$zscope" check --color never --root v1-96 >"$tmp/check-$columns"
+	compare check-v1-96-$columns.txt cat "$tmp/check-$columns"
+done
+narrow 80 "$zscope" cores --color never --root v1-96 >"$tmp/narrow"
 if ! grep -qE ' [#=.]{5,6}$' "$tmp/narrow" || sed 1,2d "$tmp/narrow" | grep -q '…'; then
 	echo "FAILED: 80 columns cut the bar"
 	status=1
