@@ -229,10 +229,11 @@ struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns)
 	};
 }
 
-static const struct unknown *audit_silent_engine(const struct unknowns *unknowns)
+static const struct unknown *audit_find_unknown(const struct unknowns *unknowns,
+						const char *choices)
 {
 	vec_foreach (&unknowns->list, u)
-		if (strcmp(u->what, "docker") == 0 || strcmp(u->what, "podman") == 0)
+		if (text_is_choice(choices, u->what))
 			return u;
 	return NULL;
 }
@@ -257,10 +258,13 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 	    root_exists(root, "run/systemd/system"))
 		r = err_set(&err, -ENODATA, "systemd did not answer");
 	/* an engine that is there and does not tell: none of its containers was looked at */
-	const struct unknown *engine = audit_silent_engine(&read.set.unknowns);
+	const struct unknown *engine = audit_find_unknown(&read.set.unknowns, "docker|podman");
+	const struct unknown *states = audit_find_unknown(&read.set.unknowns, "unit states");
 	if (r == 0 && engine && !audit_has_finding(&audit) &&
 	    !root_exists(root, "run/systemd/system"))
 		r = err_set(&err, -ENODATA, "%s: %s", engine->what, engine->why);
+	else if (r == 0 && states)
+		r = err_set(&err, -ENODATA, "%s", states->why);
 	else if (r == 0 && engine)
 		unknowns_add(unknowns, "crash loops of containers", "%s: %s", engine->what,
 			     engine->why);

@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "auto.h"
+#include "captured.h"
 #include "episode.h"
 #include "kmsg.h"
 #include "pattern.h"
 #include "stream.h"
 #include "text.h"
 #include "timefmt.h"
+
+enum { RESETS_LOG_CAP = 64 << 20 };
 
 struct resets {
 	uint64_t from_ns, now_ns;
@@ -52,24 +55,70 @@ static int resets_event(void *arg, const struct rec_event *event)
 	return 0;
 }
 
-static int resets_of_ring(struct resets *k, const struct root *root, struct err *err)
+static int resets_read_live(struct resets *k, const struct root *root, struct err *err)
 {
 	struct kmsg_record record;
 	int r = kmsg_open(&k->kmsg, root, true, err);
 
 	if (r < 0)
 		return r;
-	r = pattern_set_new(NULL, NULL, &k->patterns, err);
+	while ((r = kmsg_next(&k->kmsg, &record, err)) > 0)
+		(void)episodes_record(k->episodes, k->patterns, &record);
+	kmsg_close(&k->kmsg);
+	return r;
+}
+
+/* The end of the record at `text`: lines of its dictionary begin with a blank. */
+static const char *resets_record_end(const char *text)
+{
+	const char *end = strchr(text, '\n');
+
+	while (end && end[1] == ' ')
+		end = strchr(end + 1, '\n');
+	return end ? end + 1 : text + strlen(text);
+}
+
+/* The ring as it stood when the host was captured. */
+static int resets_read_captured(struct resets *k, const struct root *root, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 }, clock = { 0 };
+	AUTO_TICK struct tick then = { 0 };
+	struct kmsg_record record;
+
+	int r = root_read(root, "dev/kmsg", RESETS_LOG_CAP, &text, err);
+	if (r == 0)
+		r = root_read(root, CAPTURED_CLOCK, 4096, &clock, err);
+	if (r == 0)
+		r = captured_clock_parse(buf_str(&clock), &then, err);
+	if (r < 0)
+		return r;
+	for (const char *p = buf_str(&text), *end; *p; p = end) {
+		end = resets_record_end(p);
+		size_t len = (size_t)(end - p);
+		if (len > sizeof(k->kmsg.raw) ||
+		    kmsg_parse(p, len, k->kmsg.scratch, &record, NULL) < 0 ||
+		    record.mono_ns > then.mono_ns)
+			continue;
+		record.real_ns = then.real_ns - (then.mono_ns - record.mono_ns);
+		(void)episodes_record(k->episodes, k->patterns, &record);
+	}
+	return 0;
+}
+
+static int resets_of_ring(struct resets *k, const struct root *root, struct err *err)
+{
+	int r = pattern_set_new(NULL, NULL, &k->patterns, err);
+
 	k->episodes = episodes_new(resets_emit, k);
 	if (r >= 0 && !k->episodes)
 		r = err_set(err, -ENOMEM, "out of memory");
-	while (r >= 0 && (r = kmsg_next(&k->kmsg, &record, err)) > 0)
-		(void)episodes_record(k->episodes, k->patterns, &record);
+	if (r >= 0)
+		r = root->live ? resets_read_live(k, root, err)
+			       : resets_read_captured(k, root, err);
 	if (r >= 0)
 		episodes_flush(k->episodes);
 	episodes_free(k->episodes);
 	pattern_set_free(k->patterns);
-	kmsg_close(&k->kmsg);
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* For `check`: how often network drivers reset themselves of late, from the recording where there
- * is one and from what the kernel's ring still holds. */
+ * is one and from what the kernel's ring still holds, or held when the host was captured. */
 #pragma once
 
 #include "err.h"

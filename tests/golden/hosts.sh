@@ -90,6 +90,23 @@ cp -r hybrid off
 sed -i '/rw,memory/d' off/proc/self/mountinfo off/.zscope/before/proc/self/mountinfo
 sed -i 's/^memory.*/memory\t0\t1\t0/' off/proc/cgroups off/.zscope/before/proc/cgroups
 compare check-no-controller.txt "$zscope" check --root off
+# a capture holds the kernel's ring: what the driver said counts, what somebody else wrote there does not; a dictionary belongs to its line
+cp -r hybrid ring
+mkdir ring/dev
+printf '%s\n' '4,1,8000000000,-;ena 0000:00:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). Time since last napi 6596000 usec. napi scheduled: 1' \
+	' SUBSYSTEM=pci' ' DEVICE=+pci:0000:00:05.0' '4,2,8000200000,-;ena 0000:00:05.0 eth0: Resetting the device' \
+	'12,3,8900000000,-;ena 0000:00:05.0 eth0: TX q 7 is paused for too long (threshold 5000000). Time since last napi 6596000 usec. napi scheduled: 1' \
+	>ring/dev/kmsg
+compare check-ring.txt "$zscope" check --root ring
+# the whole of a host, with nothing wrong and nothing unknown; and the same with states of units that cannot be read
+cp -r hybrid whole
+mkdir whole/dev
+: >whole/dev/kmsg
+printf '\2\0\0\0\0' >whole/.zscope/units
+compare check-whole.txt "$zscope" check --root whole
+compare npd-whole.txt "$zscope" check --format npd --root whole
+printf '\377junk' >whole/.zscope/units
+compare check-damaged.txt "$zscope" check --root whole
 # one form at a time, and a recording that was named must be one
 compare check-two-formats.txt "$zscope" check --json --format nagios --root hybrid
 compare check-no-store.txt "$zscope" check --store missing --root hybrid

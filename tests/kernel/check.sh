@@ -38,10 +38,17 @@ zombies() {
 	"$zscope" check --json --interval 100ms >"$tmp/during"
 	during=$(field memcg-zombies value <"$tmp/during")
 	level=$(field memcg-zombies status <"$tmp/during")
+	owner=$(field memcg-zombies owner <"$tmp/during")
+	"$zscope" capture --interval 50ms -o "$tmp/sick.tar.zst" >/dev/null
+	captured=$("$zscope" check --json --root "$tmp/sick.tar.zst" | field memcg-zombies owner)
+	rm -f "$tmp/sick.tar.zst"
+	method=$("$zscope" zombies --json 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin).get("method"))')
 	"$zscope" lab clean "$id" >/dev/null 2>&1
 	id=
 	grown=$(python3 -c 'import sys; print(int(float(sys.argv[2]) - float(sys.argv[1])))' "$before" "$during")
 	echo "$before zombies before, $during with 1200 more: $level"
+	echo "by $method: most are of $owner, in the capture of $captured"
+	[ "$method" != census ] || { [ "$owner" != unknown ] && [ "$captured" = "$owner" ]; } || return 1
 	[ "$grown" -ge 1000 ] && [ "$grown" -le 1500 ] && [ "$level" != green ]
 }
 zombies || zombies || zombies || zombies || { echo "FAILED: the zombies are not counted"; status=1; }
