@@ -66,6 +66,12 @@ else
 	echo "driver resets: cannot be made here: $resets $(cat "$tmp/lab")"
 fi
 
+# what to run next reads the same recording, where it reads one
+"$zscope" record --store "$tmp/store" --for 1s >/dev/null 2>&1
+"$zscope" check --json --interval 50ms --store "$tmp/store" >"$tmp/during"
+[ "$(field driver-resets next <"$tmp/during")" = "zscope events --store $tmp/store" ] || { echo "FAILED: what to run next forgets --store"; status=1; }
+[ "$(field core-kernel next <"$tmp/during")" = "zscope why" ] || { echo "FAILED: cores were not read from the recording"; status=1; }
+
 # without root: everything that can be read is shown, and what cannot is named; no crash
 cp "$zscope" "$tmp/zscope"
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all \
