@@ -151,6 +151,14 @@ static struct timeline_prev cpu_times(const struct rec_cpu *c)
 	return t;
 }
 
+/* A core's line that lacks one of these tells nothing of its time. */
+static bool cpu_usable(const struct rec_cpu *c)
+{
+	const uint64_t least = REC_CPU_ID | REC_CPU_USR | REC_CPU_SYS | REC_CPU_IDLE;
+
+	return (c->have & least) == least;
+}
+
 static void feed_cores(struct timeline *tl, const struct tick *t, struct timeline_second *row)
 {
 	const struct rec_rows *rows = &t->rows[REC_CPU];
@@ -163,7 +171,7 @@ static void feed_cores(struct timeline *tl, const struct tick *t, struct timelin
 		uint64_t total;
 		uint8_t busy;
 
-		if (!(c->have & REC_CPU_ID) || c->cpu >= tl->cpus)
+		if (!cpu_usable(c) || c->cpu >= tl->cpus)
 			continue;
 		before = &tl->prev[c->cpu];
 		total = rise(before->total, now.total);
@@ -189,7 +197,8 @@ static void feed_cores(struct timeline *tl, const struct tick *t, struct timelin
 		row->values[TIMELINE_HOST_BUSY] = 100.0f * (float)all_busy / (float)all_total;
 }
 
-static void feed_memory(struct timeline *tl, const struct tick *t, struct timeline_second *row)
+static void feed_memory(struct timeline *tl, const struct tick *t, struct timeline_second *row,
+			struct timeline_second *rates)
 {
 	double elapsed = (double)rise(tl->prev_mono_ns, t->mono_ns) / 1e9;
 
@@ -210,9 +219,9 @@ static void feed_memory(struct timeline *tl, const struct tick *t, struct timeli
 	if (t->rows[REC_VMSTAT].len) {
 		const struct rec_vmstat *v = TICK_ROW(t, REC_VMSTAT, rec_vmstat, 0);
 		if (tl->prev_reclaim && elapsed > 0) {
-			row->values[TIMELINE_SCAN_DIRECT] =
+			rates->values[TIMELINE_SCAN_DIRECT] =
 				(float)((double)rise(tl->prev_direct, v->pgscan_direct) / elapsed);
-			row->values[TIMELINE_SCAN_KSWAPD] =
+			rates->values[TIMELINE_SCAN_KSWAPD] =
 				(float)((double)rise(tl->prev_kswapd, v->pgscan_kswapd) / elapsed);
 		}
 		tl->prev_direct = v->pgscan_direct;
@@ -221,6 +230,19 @@ static void feed_memory(struct timeline *tl, const struct tick *t, struct timeli
 			v->have & REC_VMSTAT_PGSCAN_DIRECT && v->have & REC_VMSTAT_PGSCAN_KSWAPD;
 	}
 	tl->prev_mono_ns = t->mono_ns;
+}
+
+/* Rates are of the time before the tick: those of a tick on a whole second belong to the second
+ * that ends there, where a profile has its samples. */
+static struct timeline_second *rates_row(struct timeline *tl, const struct tick *t,
+					 struct timeline_second *own)
+{
+	uint64_t passed = rise(tl->prev_real_ns, t->real_ns);
+	uint64_t middle_s = (t->real_ns - MIN_OF(passed, NS_PER_S) / 2) / NS_PER_S;
+
+	return middle_s < tl->first_s || middle_s >= tl->first_s + tl->seconds
+		       ? own
+		       : &tl->rows[middle_s - tl->first_s];
 }
 
 int timeline_feed(struct timeline *tl, const struct tick *t)
@@ -246,8 +268,10 @@ int timeline_feed(struct timeline *tl, const struct tick *t)
 	row = row_of(tl, t->real_ns / NS_PER_S);
 	if (!row)
 		return t->real_ns / NS_PER_S < tl->first_s ? 0 : -ENOMEM;
-	feed_cores(tl, t, row);
-	feed_memory(tl, t, row);
+	struct timeline_second *rates = rates_row(tl, t, row);
+	feed_cores(tl, t, rates);
+	feed_memory(tl, t, row, rates);
+	tl->prev_real_ns = t->real_ns;
 	return 0;
 }
 

@@ -58,7 +58,7 @@ struct timeline {
 	size_t cpus;    /* columns; grows when a core comes up */
 	/* the reading before, for rates */
 	struct timeline_prev *prev;
-	uint64_t prev_mono_ns, prev_direct, prev_kswapd;
+	uint64_t prev_real_ns, prev_mono_ns, prev_direct, prev_kswapd;
 	bool prev_reclaim;
 };
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "auto.h"
@@ -28,6 +29,8 @@ struct stream {
 	struct frame held; /* came when the lead had to be given first */
 	struct buf held_bytes;
 	bool have_held;
+	uint64_t tick_from_ns, tick_to_ns; /* of the ticks; that of the events is [from, to) */
+	char *dir;
 	/* both */
 	uint64_t from_ns, to_ns;
 	unsigned what;
@@ -71,7 +74,8 @@ int stream_open_store(const char *dir, struct stream **ret, struct err *err)
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->codec = tick_codec_new();
-	int r = s->codec ? store_reader_open(dir, &s->reader, err)
+	s->dir = strdup(dir);
+	int r = s->codec && s->dir ? store_reader_open(dir, &s->reader, err)
 			 : err_set(err, -ENOMEM, "out of memory");
 	if (r < 0) {
 		stream_close(s);
@@ -90,6 +94,7 @@ void stream_close(struct stream *s)
 	store_reader_close(s->reader);
 	tick_codec_free(s->codec);
 	buf_free(&s->held_bytes);
+	free(s->dir);
 	tick_free(&s->tick);
 	arena_free(&s->event_arena);
 	free(s);
@@ -143,6 +148,20 @@ uint64_t stream_interval(struct stream *s, uint64_t at_ns)
 	return ns ? MIN_OF(ns, STREAM_MOST_INTERVAL_NS) : NS_PER_S;
 }
 
+/* A tick ends the interval that its rates are of, and nearly that whole interval lies before a tick
+ * on a whole second. So the ticks of a window are those whose interval has its middle in it; of a
+ * window that is shorter than an interval, the one whose interval holds the window's middle. */
+static void stream_cover(struct stream *s, uint64_t interval_ns)
+{
+	uint64_t length = s->to_ns - s->from_ns;
+	uint64_t later = MIN_OF(interval_ns, length) / 2;
+
+	s->tick_from_ns = s->from_ns + later;
+	length = MAX_OF(length, interval_ns);
+	s->tick_to_ns =
+		length < UINT64_MAX - s->tick_from_ns ? s->tick_from_ns + length : UINT64_MAX;
+}
+
 static int stream_seek_store(struct stream *s, struct err *err)
 {
 	uint64_t span_from, span_to;
@@ -153,7 +172,7 @@ static int stream_seek_store(struct stream *s, struct err *err)
 	if (r < 0)
 		return r;
 	if (s->to_ns <= span_from || s->from_ns >= span_to)
-		return err_set(err, -ERANGE, "%s is outside the recording (%s to %s)",
+		return err_set(err, -ERANGE, "%s: %s is outside the recording (%s to %s)", s->dir,
 			       timefmt_local(asked, s->from_ns), timefmt_local(from, span_from),
 			       timefmt_local(to, span_to));
 	if (s->what & STREAM_TICKS)
@@ -161,10 +180,15 @@ static int stream_seek_store(struct stream *s, struct err *err)
 	if (s->what & STREAM_EVENTS)
 		kinds |= FRAME_BIT(FRAME_EVENT);
 	uint64_t lead = 0;
-	if (s->what & STREAM_LEAD)
-		lead = STREAM_LEAD_TICKS * MAX_OF(stream_interval(s, s->from_ns), NS_PER_S);
-	return store_reader_seek(s->reader, s->from_ns - MIN_OF(lead, s->from_ns), s->to_ns, kinds,
-				 err);
+	s->tick_from_ns = s->from_ns;
+	s->tick_to_ns = s->to_ns;
+	if (s->what & STREAM_LEAD) {
+		uint64_t interval = stream_interval(s, s->from_ns);
+		stream_cover(s, interval);
+		lead = STREAM_LEAD_TICKS * MAX_OF(interval, NS_PER_S);
+	}
+	return store_reader_seek(s->reader, s->from_ns - MIN_OF(lead, s->from_ns),
+				 MAX_OF(s->to_ns, s->tick_to_ns), kinds, err);
 }
 
 int stream_seek(struct stream *s, uint64_t from_ns, uint64_t to_ns, unsigned what, struct err *err)
@@ -230,7 +254,7 @@ static int stream_take_tick(struct stream *s, const struct frame *frame, struct 
 				      "ticks that a newer version of zscope wrote");
 		return 0;
 	}
-	if (frame->time_ns >= s->from_ns)
+	if (frame->time_ns >= s->tick_from_ns)
 		return stream_decode_tick(s, frame->time_ns, frame->payload, frame->len, ret);
 	/* decoded now: its key may be another segment's when the window begins */
 	if (tick_codec_decode(s->codec, frame->payload, frame->len, &s->tick) == 0)
@@ -241,7 +265,7 @@ static int stream_take_tick(struct stream *s, const struct frame *frame, struct 
 static int stream_take_event(struct stream *s, const struct frame *frame, struct stream_item *ret)
 {
 	arena_free(&s->event_arena);
-	if (frame->time_ns < s->from_ns)
+	if (frame->time_ns < s->from_ns || frame->time_ns >= s->to_ns)
 		return 0;
 	if (rec_event_decode(frame->payload, frame->len, &s->event_arena, &s->event) < 0) {
 		store_reader_add_loss(s->reader, frame->time_ns, frame->time_ns + 1,
@@ -279,7 +303,9 @@ int stream_next(struct stream *s, struct stream_item *ret, struct err *err)
 			if (r <= 0)
 				return r;
 		}
-		bool inside = frame.kind != FRAME_KEY && frame.time_ns >= s->from_ns;
+		if (frame.kind == FRAME_TICK && frame.time_ns >= s->tick_to_ns)
+			continue;
+		bool inside = frame.kind == FRAME_TICK && frame.time_ns >= s->tick_from_ns;
 		if (inside && s->have_lead && !s->given_lead && stream_hold(s, &frame)) {
 			s->given_lead = true;
 			*ret = (struct stream_item){ .time_ns = s->tick.real_ns, .tick = &s->tick };

@@ -18,8 +18,9 @@ struct stream;
 enum stream_what {
 	STREAM_TICKS = 1,
 	STREAM_EVENTS = 2,
-	/* Give the last tick before the window first, so that the window's first second has a pair
-	 * to compute rates from. */
+	/* For rates: the ticks are those that end the intervals of which the window consists (--at
+	 * 03:12:07 is the tick at 03:12:08, as a profile of that second ends there), and the last
+	 * tick before them comes first, so that each has one to be compared with. */
 	STREAM_LEAD = 4,
 };
 

@@ -16,14 +16,14 @@
 #include "view_cores.h"
 #include "view_why.h"
 
-/* The tick at `time` and the one before it. */
-static int read_pair(struct stream *s, uint64_t time_ns, struct rates *ret, struct err *err)
+/* The first pair of ticks of a window. 1 = *ret is its rates, 0 = none. */
+static int read_first_pair(struct stream *s, uint64_t from_ns, uint64_t to_ns, struct rates *ret,
+			   struct err *err)
 {
 	AUTO_TICK struct tick before = { 0 };
 	struct stream_item item;
 	bool have = false;
-	uint64_t ahead = MAX_OF(10 * NS_PER_S, 2 * stream_interval(s, time_ns));
-	int r = stream_seek(s, time_ns, time_ns + ahead, STREAM_TICKS | STREAM_LEAD, err);
+	int r = stream_seek(s, from_ns, to_ns, STREAM_TICKS | STREAM_LEAD, err);
 
 	while (r >= 0 && (r = stream_next(s, &item, err)) > 0) {
 		if (have)
@@ -31,12 +31,25 @@ static int read_pair(struct stream *s, uint64_t time_ns, struct rates *ret, stru
 				       ? err_set(err, -ENODATA,
 						 "this second cannot be compared with the one "
 						 "before")
-				       : 0;
+				       : 1;
 		if (tick_copy(&before, item.tick) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 		have = true;
 	}
-	return r < 0 ? r : err_set(err, -ENODATA, "this second was not recorded");
+	return r;
+}
+
+/* The second that begins at `time`; where ticks were missed, what there is next. */
+static int read_pair(struct stream *s, uint64_t time_ns, struct rates *ret, struct err *err)
+{
+	uint64_t ahead = MAX_OF(10 * NS_PER_S, 2 * stream_interval(s, time_ns));
+	int r = read_first_pair(s, time_ns, time_ns + NS_PER_S, ret, err);
+
+	if (r == 0)
+		r = read_first_pair(s, time_ns, time_ns + ahead, ret, err);
+	if (r == 0)
+		return err_set(err, -ENODATA, "this second was not recorded");
+	return r < 0 ? r : 0;
 }
 
 int api_cores_at(struct api *api, const struct http_request *q, struct http_answer *a,

@@ -67,7 +67,8 @@ static uint64_t second_of(const struct stream_item *item)
 	return s;
 }
 
-TEST(every_second_with_the_one_before)
+/* A tick's rates are of the second that ends with it: a second is asked for by its beginning. */
+TEST(every_second_from_its_beginning_to_its_end)
 {
 	AUTO_FIXTURE struct fixture f = fixture_new();
 	struct stream_item item;
@@ -76,16 +77,21 @@ TEST(every_second_with_the_one_before)
 
 	record_seconds(&f, 150);
 	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
-	for (uint64_t at = 1; at < 150; at++) {
+	for (uint64_t at = 0; at < 149; at++) {
 		CHECK_EQ(stream_seek(s, T0 + at * NS_PER_S, T0 + (at + 1) * NS_PER_S,
 				     STREAM_TICKS | STREAM_LEAD, &err),
 			 0);
 		CHECK_EQ(stream_next(s, &item, &err), 1);
-		CHECK_EQ(second_of(&item), at - 1);
-		CHECK_EQ(stream_next(s, &item, &err), 1);
 		CHECK_EQ(second_of(&item), at);
+		CHECK_EQ(stream_next(s, &item, &err), 1);
+		CHECK_EQ(second_of(&item), at + 1);
 		CHECK_EQ(stream_next(s, &item, &err), 0);
 	}
+	/* nothing ends the last one */
+	CHECK_EQ(stream_seek(s, T0 + 149 * NS_PER_S, T0 + 150 * NS_PER_S,
+			     STREAM_TICKS | STREAM_LEAD, &err),
+		 0);
+	CHECK_EQ(stream_next(s, &item, &err), 0);
 	stream_close(s);
 }
 
@@ -112,7 +118,20 @@ TEST(events_and_times_outside)
 	CHECK_EQ(stream_seek(s, T0 + 150 * NS_PER_S, T0 + 151 * NS_PER_S, STREAM_TICKS, &err),
 		 -ERANGE);
 	CHECK(strstr(err.text, "outside the recording (") != NULL);
+	/* the events of a window are its own, also where its ticks reach beyond it */
+	struct stream_item item;
+	n = 0;
+	CHECK_EQ(stream_seek(s, T0 + 45 * NS_PER_S, T0 + 55 * NS_PER_S,
+			     STREAM_TICKS | STREAM_EVENTS | STREAM_LEAD, &err),
+		 0);
+	for (unsigned ticks = 0; stream_next(s, &item, &err) == 1;)
+		if (item.event)
+			CHECK_EQ(item.event->time_ns, T0 + (45 + 10 * n++) * NS_PER_S);
+		else
+			CHECK_EQ(second_of(&item), 45 + ticks++);
+	CHECK_EQ(n, 1);
 	CHECK_EQ(stream_seek(s, 0, T0, STREAM_TICKS, &err), -ERANGE);
+	CHECK(strncmp(err.text, f.dir, strlen(f.dir)) == 0); /* which recording */
 	stream_close(s);
 }
 

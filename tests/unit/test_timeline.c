@@ -39,10 +39,11 @@ TEST(a_hot_second_survives_any_zoom)
 	for (uint64_t s = 1000; s < 1400; s++)
 		feed(&tl, s, s >= 1200 ? 100 : 0, 100 * (s - 1000) - (s >= 1200 ? 100 : 0), 4);
 	timeline_series_read(&tl, TIMELINE_HOTTEST, 1000, 100, 4, v);
-	CHECK(v[0] == 0 && v[1] == 0 && v[2] == 100 && v[3] == 0);
-	timeline_series_read(&tl, TIMELINE_HOST_BUSY, 1200, 1, 1, v);
+	CHECK(v[0] == 0 && v[1] == 100 && v[2] == 0 && v[3] == 0);
+	/* what the tick at 1200 counted was used in the second that ended there */
+	timeline_series_read(&tl, TIMELINE_HOST_BUSY, 1199, 1, 1, v);
 	CHECK(v[0] == 25);
-	timeline_core_read(&tl, TIMELINE_SYS, 0, 1199, 1, 3, b);
+	timeline_core_read(&tl, TIMELINE_SYS, 0, 1198, 1, 3, b);
 	CHECK_EQ(b[0], 0);
 	CHECK_EQ(b[1], 100);
 	CHECK_EQ(b[2], 0);
@@ -66,9 +67,10 @@ TEST(unknown_is_not_zero)
 	feed(&tl, 1003, 100, 200, 2); /* a gap, and a core that came up */
 	timeline_series_read(&tl, TIMELINE_TRACKED, 1001, 1, 3, v);
 	CHECK(!isnan(v[0]) && isnan(v[1]) && !isnan(v[2]));
-	timeline_core_read(&tl, TIMELINE_BUSY, 0, 1001, 1, 3, b);
+	timeline_core_read(&tl, TIMELINE_BUSY, 0, 1000, 1, 3, b);
 	CHECK_EQ(b[0], 50);
 	CHECK_EQ(b[1], TIMELINE_UNKNOWN);
+	CHECK_EQ(b[2], 25);
 	timeline_core_read(&tl, TIMELINE_BUSY, 1, 1001, 1, 3, b);
 	CHECK_EQ(b[0], TIMELINE_UNKNOWN);
 	timeline_series_read(&tl, TIMELINE_LIVE, 1001, 1, 3, v);
@@ -76,6 +78,23 @@ TEST(unknown_is_not_zero)
 	timeline_core_read(&tl, TIMELINE_BUSY, 9, 0, 1000000, 3,
 			   b); /* no such core, no such time */
 	CHECK_EQ(b[2], TIMELINE_UNKNOWN);
+	timeline_free(&tl);
+}
+
+/* A line of /proc/stat that cannot be read: neither idle nor busy. */
+TEST(a_core_without_times_is_unknown)
+{
+	struct timeline tl = { 0 };
+	uint8_t b;
+
+	for (uint64_t s = 1000; s < 1003; s++) {
+		AUTO_TICK struct tick t = { .real_ns = s * NS_PER_S, .mono_ns = s * NS_PER_S };
+		*(struct rec_cpu *)tick_add_row(&t, REC_CPU) =
+			(struct rec_cpu){ .have = 3, .usr = 100 * (s - 999) };
+		CHECK_EQ(timeline_feed(&tl, &t), 0);
+	}
+	timeline_core_read(&tl, TIMELINE_BUSY, 0, 1000, 3, 1, &b);
+	CHECK_EQ(b, TIMELINE_UNKNOWN);
 	timeline_free(&tl);
 }
 
