@@ -7,8 +7,8 @@
 #include "auto.h"
 #include "captured.h"
 #include "commands.h"
-#include "rec_cpu.h"
-#include "stream.h"
+#include "cores.h"
+#include "tick_source.h"
 #include "timefmt.h"
 #include "view_cores.h"
 
@@ -36,17 +36,12 @@ static void cores_on_signal(int signal)
 	cores_stop = 1;
 }
 
-struct cores_run {
-	struct invocation *in;
-	struct envelope envelope;
-	struct rates rates;
-	struct hot hot;
-	struct unknowns unknown;
-	uint64_t samples;
-	bool hot_only, found; /* found: a span was shown */
-};
+bool cores_stopped(void)
+{
+	return cores_stop;
+}
 
-static void cores_run_free(struct cores_run *c)
+void cores_run_free(struct cores_run *c)
 {
 	rates_free(&c->rates);
 	hot_free(&c->hot);
@@ -85,47 +80,59 @@ static int cores_show_hot(struct cores_run *c, struct err *err)
 	return out.failed ? err_set(err, -ENOMEM, "out of memory") : cores_written(err);
 }
 
-/* The two ends of a gap say nothing of it: what was open ends there. */
-static int cores_end_hot(struct cores_run *c, struct err *err)
+int cores_break(struct cores_run *c, struct err *err)
 {
 	if (hot_end(&c->hot) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return cores_show_hot(c, err);
 }
 
-/* One pair of ticks. 1 = shown, 0 = the two could not be compared. */
-static int cores_feed(struct cores_run *c, const struct tick *before, const struct tick *after,
-		      struct err *err)
+static int cores_show(struct cores_run *c, struct err *err)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct json j;
 
-	int r = rates_compute(before, after, &c->rates);
-	if (r == -ENODATA || (r == 0 && !(c->rates.known & RATE_CORES)))
-		return c->hot_only ? cores_end_hot(c, err) : 0;
-	if (r == 0 && c->hot_only)
-		r = hot_feed(&c->hot, &c->rates);
-	if (r < 0)
-		return err_set(err, r, "out of memory");
-	c->samples++;
-	if (c->hot_only) {
-		r = cores_show_hot(c, err);
-		return r < 0 ? r : 1;
-	}
 	if (c->in->common.json) {
 		json_init(&j, &out);
 		view_cores_json(&j, &c->envelope, &c->rates);
 		puts(buf_str(&out));
-	} else {
-		if (c->in->out.tty && c->samples > 1)
-			fputs("\033[H\033[J", stdout);
-		else if (c->in->out.tty)
-			fputs("\033[2J\033[H", stdout);
-		else if (c->samples > 1)
-			putchar('\n');
-		view_cores_text(stdout, &c->in->out, &c->rates);
+		return out.failed ? err_set(err, -ENOMEM, "out of memory") : cores_written(err);
 	}
-	r = cores_written(err);
+	if (c->redraw) {
+		terminal_measure(&c->in->out, stdout);
+		fputs(c->samples > 1 ? "\033[H\033[J" : "\033[2J\033[H", stdout);
+	} else if (c->samples > 1) {
+		putchar('\n');
+	}
+	/* the cursor stands below the last line */
+	size_t lines = c->redraw && c->in->out.height ? c->in->out.height - 1 : 0;
+	view_cores_text(stdout, &c->in->out, &c->rates, lines);
+	return cores_written(err);
+}
+
+static int cores_show_spans(struct cores_run *c, struct err *err)
+{
+	/* the two ends of a gap say nothing of it: what was open ends there */
+	int r = c->rates.gap ? hot_end(&c->hot) : hot_feed(&c->hot, &c->rates);
+
+	return r < 0 ? err_set(err, r, "out of memory") : cores_show_hot(c, err);
+}
+
+int cores_feed(struct cores_run *c, const struct tick *before, const struct tick *after, bool gap,
+	       struct err *err)
+{
+	int r = rates_compute(before, after, &c->rates);
+
+	if (r == -ENODATA || (r == 0 && !(c->rates.known & RATE_CORES)))
+		return c->hot_only ? cores_break(c, err) : 0;
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	c->rates.gap = gap;
+	if (!c->samples++)
+		c->first_ns = c->rates.from_ns;
+	c->last_ns = c->rates.to_ns;
+	c->cores = MAX_OF(c->cores, c->rates.cpus.len);
+	r = c->hot_only ? cores_show_spans(c, err) : cores_show(c, err);
 	return r < 0 ? r : 1;
 }
 
@@ -133,12 +140,13 @@ static int cores_finish(struct cores_run *c, struct err *err)
 {
 	if (!c->hot_only)
 		return STATUS_OK;
-	int r = cores_end_hot(c, err);
+	int r = cores_break(c, err);
 	if (r < 0)
 		return r;
 	if (!c->found && !c->in->common.json)
-		printf("no core was hot while the mean was low, in %llu samples\n",
-		       (unsigned long long)c->samples);
+		view_hot_none(stdout, c->samples, c->first_ns, c->last_ns);
+	if (!c->found)
+		view_hot_few_cores(c->in->common.json ? stderr : stdout, c->cores);
 	return c->found ? STATUS_FINDING : STATUS_OK;
 }
 
@@ -179,7 +187,7 @@ static int cores_live(struct cores_run *c, const struct root *root, uint64_t cou
 				    c->unknown.list.len ? c->unknown.list.items[0].why
 							: "/proc/stat: no cores");
 		if (r >= 0)
-			r = cores_feed(c, before, after, err);
+			r = cores_feed(c, before, after, false, err);
 		struct tick *swap = before;
 		before = after;
 		after = swap;
@@ -197,7 +205,7 @@ static int cores_captured(struct cores_run *c, const struct root *root, struct e
 
 	int r = captured_pair(root, &options_, 0, &before, &after, &offer, &c->unknown, err);
 	if (r > 0)
-		r = cores_feed(c, &before, &after, err);
+		r = cores_feed(c, &before, &after, false, err);
 	if (r == 0)
 		return err_set(err, -ENODATA, "%s",
 			       c->unknown.list.len ? c->unknown.list.items[0].why
@@ -205,127 +213,79 @@ static int cores_captured(struct cores_run *c, const struct root *root, struct e
 	return r;
 }
 
-/* The stream's tick goes with its next call: keep the cores and clocks. */
-static int cores_keep(struct tick *to, const struct tick *from)
+/* --for alone is how long to watch; of a captured host it is the end of its recording. */
+static bool cores_wants_recording(const struct common *c, const struct root *root)
 {
-	tick_clear(to);
-	to->real_ns = from->real_ns;
-	to->mono_ns = from->mono_ns;
-	to->boot_ns = from->boot_ns;
-	for (size_t i = 0; i < from->rows[REC_CPU].len; i++) {
-		struct rec_cpu *row = tick_add_row(to, REC_CPU);
-		if (!row)
-			return -ENOMEM;
-		*row = *TICK_ROW(from, REC_CPU, rec_cpu, i);
-	}
+	return c->store || c->at.set || c->from.set || c->to.set || (c->length.set && !root->live);
+}
+
+static int cores_check_options(const struct invocation *in, uint64_t *ret_interval_ns,
+			       uint64_t *ret_count, struct err *err)
+{
+	const struct cores_options *o = in->options;
+	const struct common *c = &in->common;
+
+	if (o->count.set && !o->count.value)
+		return err_set(err, -EINVAL, "--count: at least 1");
+	if (c->store && c->root)
+		return err_set(err, -EINVAL,
+			       "--store and --root exclude each other: without --store, the "
+			       "recording below --root is used");
+	*ret_count = o->count.value;
+	return command_interval(&o->interval, ret_interval_ns, err);
+}
+
+/* How often to look, when --for says how long. */
+static int cores_for(const struct invocation *in, uint64_t interval_ns, uint64_t *count,
+		     struct err *err)
+{
+	uint64_t most = in->common.length.value / interval_ns;
+
+	if (!in->common.length.set)
+		return 0;
+	if (!most)
+		return err_set(err, -EINVAL, "--for: shorter than one --interval");
+	*count = *count ? MIN_OF(*count, most) : most;
 	return 0;
 }
 
-static int cores_play(struct cores_run *c, struct stream *stream, uint64_t count, struct err *err)
+static int cores_answer(struct cores_run *c, struct err *err)
 {
-	AUTO_TICK struct tick before = { 0 };
-	struct stream_item item;
-	bool first = true;
+	const struct cores_options *o = c->in->options;
+	AUTO_ROOT struct root root = { .fd = -1 };
+	uint64_t interval = 0, count = 0;
 
-	while (!cores_stop && (!count || c->samples < count)) {
-		int r = stream_next(stream, &item, err);
-		if (r <= 0)
-			return r;
-		if (!item.tick)
-			continue;
-		r = first ? 0 : cores_feed(c, &before, item.tick, err);
-		if (r >= 0)
-			r = cores_keep(&before, item.tick);
-		if (r < 0)
-			return r;
-		first = false;
-	}
-	return 0;
-}
-
-/* What the recording lost is said, not smoothed over. */
-static void cores_tell_losses(const struct stream *stream)
-{
-	const struct store_losses *losses = stream_losses(stream);
-	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
-
-	if (!losses)
-		return;
-	vec_foreach (&losses->list, it)
-		fprintf(stderr, "zscope: lost %s to %s: %s\n", timefmt_local(from, it->from_ns),
-			timefmt_local(to, it->to_ns), it->why);
-}
-
-/* A recording may come from another host: its name is the recording's. */
-static void cores_name_host(struct cores_run *c, struct stream *stream, uint64_t from, uint64_t to)
-{
-	struct store_reader *reader = stream_store(stream);
-	struct frame frame;
-
-	if (store_reader_seek(reader, from, to, FRAME_BIT(FRAME_META), NULL) == 0 &&
-	    store_reader_next(reader, &frame, NULL) == 1)
-		envelope_parse_meta(frame.payload, (size_t)frame.len, &c->envelope);
-}
-
-static int cores_recorded(struct cores_run *c, uint64_t count, struct err *err)
-{
-	const char *dir = c->in->store;
-	uint64_t from, to;
-	struct stream *stream;
-
-	int r = stream_open_store(dir, &stream, err);
+	int r = cores_check_options(c->in, &interval, &count, err);
+	if (r == 0)
+		r = command_root(c->in, &root, err);
 	if (r < 0)
 		return r;
-	r = stream_span(stream, &from, &to, err);
-	if (r == 0)
-		r = command_window(c->in, from, to, &from, &to, err);
-	/* the tick that ends the interval in which that second lies */
-	if (r == 0 && c->in->common.at.set && !c->in->common.length.set)
-		to = MAX_OF(to, from + stream_interval(stream, from));
-	if (r == 0)
-		cores_name_host(c, stream, from, to);
-	if (r == 0)
-		r = stream_seek(stream, from, to, STREAM_TICKS | STREAM_LEAD, err);
-	if (r == 0)
-		r = cores_play(c, stream, count, err);
-	if (r == 0)
-		cores_tell_losses(stream);
-	if (r == 0 && !c->samples && !cores_stop)
-		r = err_set(err, -ENODATA, "%s: no second of this window can be shown", dir);
-	stream_close(stream);
-	return r;
-}
-
-static bool cores_wants_recording(const struct common *c)
-{
-	return c->store || c->at.set || c->from.set || c->to.set || c->length.set;
+	envelope_read(&root, &c->envelope);
+	if (cores_wants_recording(&c->in->common, &root))
+		return cores_recorded(c, count, o->interval.set ? interval : 0, err);
+	if (!root.live)
+		return cores_captured(c, &root, err);
+	r = cores_for(c->in, interval, &count, err);
+	if (r < 0)
+		return r;
+	c->redraw = c->in->out.moves && !c->in->common.json;
+	return cores_live(c, &root, count, interval, err);
 }
 
 static int cores_run(struct invocation *in, struct err *err)
 {
 	const struct cores_options *o = in->options;
 	AUTO(cores_run_free) struct cores_run c = { .in = in, .hot_only = o->hot };
-	AUTO_ROOT struct root root = { .fd = -1 };
-	uint64_t interval;
 
-	int r = command_interval(&o->interval, &interval, err);
-	if (r < 0)
-		return r;
-	if (o->count.set && !o->count.value)
-		return err_set(err, -EINVAL, "--count: at least 1");
-	r = command_root(in, &root, err);
-	if (r < 0)
-		return r;
-	envelope_read(&root, &c.envelope);
 	signal(SIGINT, cores_on_signal);
 	signal(SIGTERM, cores_on_signal);
-	if (cores_wants_recording(&in->common))
-		r = cores_recorded(&c, o->count.value, err);
-	else if (root.live)
-		r = cores_live(&c, &root, o->count.value, interval, err);
-	else
-		r = cores_captured(&c, &root, err);
-	return r < 0 ? r : cores_finish(&c, err);
+	int r = cores_answer(&c, err);
+	if (r >= 0)
+		r = cores_finish(&c, err);
+	if (r != -EPIPE)
+		return r;
+	clearerr(stdout); /* `| head -1` has what it wanted */
+	return c.found ? STATUS_FINDING : STATUS_OK;
 }
 
 const struct command cmd_cores = {
@@ -336,9 +296,12 @@ const struct command cmd_cores = {
 		"Shows where the time of every core went, as mpstat -P ALL defines it: an "
 		"aggregate "
 		"of 96 cores hides one core at 100 % sys. Live, or on a recording with --at or "
-		"--from/--to. --json prints one object a second. A core that was there and has "
-		"gone "
-		"offline is named as such.\n\n"
+		"--from/--to: --at T is the second from T to T+1, as of flame and heat. --for "
+		"alone watches that long. --interval on a recording makes rows of that length. "
+		"Where readings are missing, the mean over the gap is shown and marked as "
+		"such. --json prints one object a second: time is its end, as mpstat's, and from "
+		"its beginning. A core that was there and has gone offline is named as such.\n\n"
+		"On a terminal that cannot show all cores, the live view shows the busiest.\n\n"
 		"--hot lists only what the mean hides: spans in which one core was at least 95 % "
 		"busy while the mean of all was below 50 %, each when it has ended; the exit "
 		"status is "

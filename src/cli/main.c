@@ -29,13 +29,13 @@ static int main_fail(const struct err *err)
 	return STATUS_UNKNOWN;
 }
 
-/* Output that could not be written is an error, not a success: disk full, closed pipe. */
+/* Output that could not be written is an error, not a success: disk full. A reader that has gone
+ * (`| head -1`) has what it wanted. */
 static int main_finish(int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
 		return status;
-	if (errno != EPIPE)
-		fprintf(stderr, "zscope: writing the output: %s\n", strerror(errno));
+	fprintf(stderr, "zscope: writing the output: %s\n", strerror(errno));
 	return STATUS_UNKNOWN;
 }
 

@@ -27,6 +27,16 @@ double rate_cpu_kernel(const struct rate_cpu *c)
 	return c->sys + c->irq + c->soft;
 }
 
+const char *rate_missing_why(enum rate_missing why)
+{
+	static const char *const texts[] = {
+		[RATE_MISSING_UNREADABLE] = "its line in /proc/stat cannot be read",
+		[RATE_MISSING_CAME] = "it came online meanwhile",
+		[RATE_MISSING_RESET] = "its counters were reset meanwhile",
+	};
+	return texts[why];
+}
+
 /* Idle and iowait may step back by a few jiffies: that is nothing, not minus something. */
 static uint64_t rates_grown(uint64_t before, uint64_t after)
 {
@@ -132,17 +142,35 @@ static const struct rec_cpu *rates_find_cpu(const struct tick *t, uint64_t cpu, 
 	return NULL;
 }
 
+/* Can the two be compared? Or *ret says why not. */
+static bool rates_cpu_pair(const struct rec_cpu *a, const struct rec_cpu *b, enum rate_missing *ret)
+{
+	if (!rates_cpu_usable(b) || (a && !rates_cpu_usable(a)))
+		*ret = RATE_MISSING_UNREADABLE;
+	else if (!a)
+		*ret = RATE_MISSING_CAME;
+	else if (rates_cpu_was_reset(a, b))
+		*ret = RATE_MISSING_RESET;
+	else
+		return true;
+	return false;
+}
+
 static int rates_cores(const struct tick *before, const struct tick *after, struct rates *r)
 {
 	struct rates_part sum = { 0 };
 	size_t hint = 0;
 
-	r->cpus.len = 0;
+	r->cpus.len = r->unknown.len = 0;
 	for (size_t i = 0; i < after->rows[REC_CPU].len; i++) {
 		const struct rec_cpu *b = TICK_ROW(after, REC_CPU, rec_cpu, i);
 		const struct rec_cpu *a = rates_find_cpu(before, b->cpu, &hint);
-		if (!a || !rates_cpu_usable(a) || !rates_cpu_usable(b) || rates_cpu_was_reset(a, b))
-			continue; /* came online in between: known from the next tick on */
+		struct rate_unknown unknown = { .cpu = b->cpu };
+		if (!rates_cpu_pair(a, b, &unknown.why)) {
+			if (!vec_push(&r->unknown, unknown))
+				return -ENOMEM;
+			continue;
+		}
 		struct rates_part p = rates_cpu_part(a, b);
 		rates_add(&sum, &p);
 		if (!vec_push(&r->cpus, rates_percent(b->cpu, &p)))
@@ -319,6 +347,8 @@ int rates_compute(const struct tick *before, const struct tick *after, struct ra
 	r.offline.items = ret->offline.items;
 	r.offline.cap = ret->offline.cap;
 	r.offline.len = ret->offline.len;
+	r.unknown.items = ret->unknown.items;
+	r.unknown.cap = ret->unknown.cap;
 	int status = rates_cores(before, after, &r);
 	if (status == 0)
 		status = rates_offline(before, after, &r);
@@ -336,5 +366,6 @@ void rates_free(struct rates *r)
 {
 	vec_free(&r->cpus);
 	vec_free(&r->offline);
+	vec_free(&r->unknown);
 	vec_free(&r->quotas);
 }

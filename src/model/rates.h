@@ -32,6 +32,19 @@ struct rate_quota {
 	uint64_t throttled_us;
 };
 
+/* A core that has a line in the later tick and no rates nevertheless. */
+enum rate_missing {
+	RATE_MISSING_UNREADABLE, /* its line lacks numbers, in one of the two */
+	RATE_MISSING_CAME,       /* it was not there before: known from the next tick on */
+	RATE_MISSING_RESET,      /* its counters fell: it was away in between */
+	RATE_MISSING_END,
+};
+
+struct rate_unknown {
+	uint64_t cpu;
+	enum rate_missing why;
+};
+
 struct rate_pressure {
 	bool some_known, full_known;
 	double some, full; /* percent of the interval */
@@ -42,6 +55,8 @@ struct rates {
 	uint64_t interval_ns;    /* time in which the machine ran: monotonic, suspension left out */
 	uint64_t suspended_ns;
 	int64_t step_ns; /* by how much the wall clock was set meanwhile */
+	/* ticks are missing between the two; said by who knows how far apart they should be */
+	bool gap;
 
 	unsigned known; /* of rate_known */
 	struct rate_cpu all;
@@ -49,6 +64,7 @@ struct rates {
 	/* cores that had a row in the earlier tick, or in one that was given to this struct before,
 	 * and have none now */
 	VEC(uint64_t) offline;
+	VEC(struct rate_unknown) unknown;
 	double direct_pages, kswapd_pages, allocstalls; /* per second */
 	double major_faults;                            /* per second */
 	uint64_t oom_kills;                             /* in the interval */
@@ -66,6 +82,7 @@ void rates_free(struct rates *r);
 /* Not idle: neither waiting for work nor for a disk. Stolen time counts: the core was not ours. */
 double rate_cpu_busy(const struct rate_cpu *c);
 double rate_cpu_kernel(const struct rate_cpu *c); /* sys + irq + soft */
+const char *rate_missing_why(enum rate_missing why);
 
 /* A core at or above this is saturated; a machine below that mean hides it. */
 #define RATE_SATURATED_PERCENT 95.0

@@ -17,6 +17,7 @@ EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, st
 		&row->usr, &row->nice,    &row->sys,   &row->idle,  &row->iowait,
 		&row->irq, &row->softirq, &row->steal, &row->guest, &row->guest_nice,
 	};
+	bool too_large = false;
 	unsigned n = 0;
 
 #pragma GCC unroll 10
@@ -25,7 +26,11 @@ EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, st
 		if (!scan_is_digit(*p))
 			break;
 		p = scan_u64_before(p, end, places[n]);
+		too_large |= *places[n] == UINT64_MAX;
 	}
+	/* ends in what is no number: not the line of an older kernel, and nothing to count with */
+	if (too_large || (n < PROC_STAT_FIELDS && *p != '\n' && *p != '\0'))
+		n = 0;
 	row->have = REC_CPU_ID | ((1U << n) - 1) * REC_CPU_USR;
 	return p;
 }
@@ -39,7 +44,7 @@ EVERY_TICK static const char *proc_stat_cores(const char *text, struct tick *t)
 		uint64_t cpu;
 		const char *p = scan_u64(line + 3, &cpu);
 		/* the sum of all has no number: rates add up what the cores say themselves */
-		if (p == line + 3 || *p != ' ' || cpu >= PROC_STAT_MOST_CPUS) {
+		if (p == line + 3 || cpu >= PROC_STAT_MOST_CPUS) {
 			line = scan_line(line);
 			continue;
 		}

@@ -76,7 +76,7 @@ int stream_open_store(const char *dir, struct stream **ret, struct err *err)
 	s->codec = tick_codec_new();
 	s->dir = strdup(dir);
 	int r = s->codec && s->dir ? store_reader_open(dir, &s->reader, err)
-			 : err_set(err, -ENOMEM, "out of memory");
+				   : err_set(err, -ENOMEM, "out of memory");
 	if (r < 0) {
 		stream_close(s);
 		return r;

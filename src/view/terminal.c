@@ -8,16 +8,26 @@
 #include "auto.h"
 #include "esc.h"
 
+void terminal_measure(struct terminal *t, FILE *out)
+{
+	struct winsize size;
+
+	if (!t->tty || ioctl(fileno(out), TIOCGWINSZ, &size) < 0)
+		return;
+	if (size.ws_col)
+		t->width = size.ws_col;
+	t->height = size.ws_row;
+}
+
 struct terminal terminal_of(FILE *out, enum term_color_mode mode)
 {
 	struct terminal t = { .tty = isatty(fileno(out)), .width = 100 };
-	struct winsize size;
 	const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
 
-	if (t.tty && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
-		t.width = size.ws_col;
+	terminal_measure(&t, out);
 	bool refused = (no_color && *no_color) || (name && strcmp(name, "dumb") == 0);
 	t.color = mode == TERM_COLOR_ALWAYS || (mode == TERM_COLOR_AUTO && t.tty && !refused);
+	t.moves = t.tty && !refused && mode != TERM_COLOR_NEVER;
 	return t;
 }
 

@@ -23,11 +23,15 @@ enum term_color_mode {
 struct terminal {
 	bool color;
 	bool tty;
-	unsigned width; /* columns; 100 when it is no terminal */
+	bool moves;      /* the cursor may be moved: what is shown can be drawn anew in place */
+	unsigned width;  /* columns; 100 when it is no terminal */
+	unsigned height; /* lines; 0 = unknown, or no terminal */
 };
 
 /* auto: a terminal, and neither NO_COLOR nor TERM=dumb. */
 struct terminal terminal_of(FILE *out, enum term_color_mode mode);
+/* Width and height again: a window may be resized while something is shown in it. */
+void terminal_measure(struct terminal *t, FILE *out);
 /* The escape sequence that starts a colour, "" without colour. */
 const char *terminal_on(const struct terminal *t, enum term_color color);
 const char *terminal_off(const struct terminal *t);

@@ -1,13 +1,19 @@
 #include "view_cores.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "auto.h"
-#include "table.h"
 #include "timefmt.h"
 
 enum { VIEW_CORES_BAR = 20, VIEW_CORES_LEAST = 5, VIEW_CORES_COLUMNS = 74 };
+
+struct view_cores {
+	FILE *out;
+	const struct terminal *term;
+	int bar; /* characters */
+};
 
 static const struct {
 	const char *name;
@@ -39,55 +45,143 @@ static enum term_color view_cores_color(const struct rate_cpu *c)
 	return busy >= 50 ? TERM_CYAN : TERM_GREEN;
 }
 
-/* '#' kernel, '=' user, '.' idle: readable without colour too. */
+/* '#' kernel, '=' user, '~' stolen, '.' neither: readable without colour too. */
 static void view_cores_bar(char ret[VIEW_CORES_BAR + 1], const struct rate_cpu *c, int width)
 {
-	double per = 100.0 / width;
+	double per = 100.0 / width, busy = rate_cpu_busy(c);
 	int kernel = (int)lround(rate_cpu_kernel(c) / per);
-	int busy = (int)lround(rate_cpu_busy(c) / per);
+	int ours = (int)lround((busy - c->steal) / per);
+	int all = (int)lround(busy / per);
 
 	for (int i = 0; i < width; i++)
-		ret[i] = i < kernel ? '#' : i < busy ? '=' : '.';
+		ret[i] = i < kernel ? '#' : i < ours ? '=' : i < all ? '~' : '.';
 	ret[width] = '\0';
 }
 
-static void view_cores_row(struct table *t, const char *name, const struct rate_cpu *c, int width)
+/* Of one width in every second, so that nothing jumps: "100.00" and a blank. */
+static void view_cores_row(const struct view_cores *v, const char *name, const struct rate_cpu *c)
 {
-	char bar[VIEW_CORES_BAR + 1];
 	enum term_color color = view_cores_color(c);
+	const char *on = terminal_on(v->term, color), *off = terminal_off(v->term);
+	char bar[VIEW_CORES_BAR + 1];
 
-	table_cell(t, color, "%s", name);
+	fprintf(v->out, "%s%3s%s", on, name, off);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		table_cell(t, TERM_PLAIN, "%.2f", view_cores_value(c, i));
-	view_cores_bar(bar, c, width);
-	table_cell(t, color, "%s", bar);
+		fprintf(v->out, " %6.2f", view_cores_value(c, i));
+	view_cores_bar(bar, c, v->bar);
+	fprintf(v->out, " %s%s%s\n", on, bar, off);
 }
 
-void view_cores_text(FILE *out, const struct terminal *term, const struct rates *r)
+static void view_cores_core(const struct view_cores *v, const struct rate_cpu *c)
 {
-	static const char *const heads[] = { "cpu",    "usr",   "nice", "sys",
-					     "iowait", "irq",   "soft", "steal",
-					     "guest",  "gnice", "idle", "#kernel =user" };
-	/* the columns take 73 characters; a terminal of 80 gets a bar of a third */
-	int room =
-		term->tty ? (int)MIN_OF(term->width, 1000u) - VIEW_CORES_COLUMNS : VIEW_CORES_BAR;
-	int width = room < VIEW_CORES_LEAST ? VIEW_CORES_LEAST : MIN_OF(room, (int)VIEW_CORES_BAR);
-	AUTO_TABLE struct table t;
-	char time[TIMEFMT_MAX], name[24];
+	char name[24];
 
-	table_init(&t, heads, "rrrrrrrrrrrl", ARRAY_LEN(heads));
-	view_cores_row(&t, "all", &r->all, width);
-	vec_foreach (&r->cpus, it) {
-		snprintf(name, sizeof(name), "%llu", (unsigned long long)it->cpu);
-		view_cores_row(&t, name, it, width);
-	}
-	fprintf(out, "%s\n", timefmt_local(time, r->to_ns));
-	table_print(&t, out, term);
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)c->cpu);
+	view_cores_row(v, name, c);
+}
+
+/* The time of a reading; ticks fall on whole seconds, a few microseconds to either side. */
+static void view_cores_time(char ret[TIMEFMT_MAX], const struct rates *r, uint64_t ns, bool date)
+{
+	bool fine = r->interval_ns < 900 * NS_PER_MS;
+	uint64_t near = ns + (fine ? NS_PER_MS / 2 : 5 * NS_PER_MS);
+	size_t len = strlen(date ? timefmt_local(ret, near) : timefmt_clock(ret, near));
+
+	if (fine)
+		snprintf(ret + len, TIMEFMT_MAX - len, ".%03u",
+			 (unsigned)(near / NS_PER_MS % 1000));
+}
+
+static void view_cores_head(const struct view_cores *v, const struct rates *r)
+{
+	const char *bold = terminal_on(v->term, TERM_BOLD), *off = terminal_off(v->term);
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX], length[TIMEFMT_MAX];
+
+	if (r->gap)
+		fprintf(v->out, "── gap: no reading for %s; the mean over them ──\n",
+			timefmt_span(length, r->interval_ns));
+	view_cores_time(from, r, r->from_ns, true);
+	view_cores_time(to, r, r->to_ns, false);
+	fprintf(v->out, "%s–%s   # kernel  = user  ~ steal\n%scpu", from, to, bold);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		fprintf(v->out, " %6s", columns[i].name);
+	fprintf(v->out, " busy%s\n", off);
+}
+
+static void view_cores_offline(FILE *out, const struct rates *r)
+{
 	vec_foreach (&r->offline, cpu)
 		fprintf(out, "%s%llu", cpu == r->offline.items ? "offline: " : ", ",
 			(unsigned long long)*cpu);
 	if (r->offline.len)
 		fputc('\n', out);
+}
+
+/* A line per reason. */
+static unsigned view_cores_unknown(FILE *out, const struct rates *r)
+{
+	unsigned lines = 0;
+
+	for (unsigned why = 0; why < RATE_MISSING_END; why++) {
+		const char *before = "not known: ";
+		vec_foreach (&r->unknown, it) {
+			if (it->why != why)
+				continue;
+			if (out)
+				fprintf(out, "%s%llu", before, (unsigned long long)it->cpu);
+			lines += before[0] == 'n';
+			before = ", ";
+		}
+		if (out && before[0] == ',')
+			fprintf(out, " (%s)\n", rate_missing_why(why));
+	}
+	return lines;
+}
+
+static int view_cores_by_busy(const void *a, const void *b)
+{
+	const struct rate_cpu *x = *(const struct rate_cpu *const *)a;
+	const struct rate_cpu *y = *(const struct rate_cpu *const *)b;
+	double dx = rate_cpu_busy(x), dy = rate_cpu_busy(y);
+
+	return dx != dy ? (dx < dy ? 1 : -1) : (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+/* More cores than lines: the busiest are what one looks for. */
+static void view_cores_busiest(const struct view_cores *v, const struct rates *r, size_t most)
+{
+	AUTO_FREE const struct rate_cpu **order = calloc(r->cpus.len, sizeof(const void *));
+
+	if (!order)
+		return;
+	for (size_t i = 0; i < r->cpus.len; i++)
+		order[i] = &r->cpus.items[i];
+	qsort(order, r->cpus.len, sizeof(const void *), view_cores_by_busy);
+	for (size_t i = 0; i < most; i++)
+		view_cores_core(v, order[i]);
+	fprintf(v->out, "%zu more, none above %.1f %% busy\n", r->cpus.len - most,
+		rate_cpu_busy(order[most]));
+}
+
+void view_cores_text(FILE *out, const struct terminal *term, const struct rates *r, size_t lines)
+{
+	/* the columns take 74 characters; a terminal of 80 gets a bar of a third */
+	int room =
+		term->tty ? (int)MIN_OF(term->width, 1000u) - VIEW_CORES_COLUMNS : VIEW_CORES_BAR;
+	int width = room < VIEW_CORES_LEAST ? VIEW_CORES_LEAST : MIN_OF(room, (int)VIEW_CORES_BAR);
+	struct view_cores v = { .out = out, .term = term, .bar = width };
+	/* besides the cores: time, columns, all */
+	size_t other = 3 + r->gap + !!r->offline.len + view_cores_unknown(NULL, r);
+
+	view_cores_head(&v, r);
+	view_cores_row(&v, "all", &r->all);
+	if (lines && other + r->cpus.len > lines)
+		view_cores_busiest(&v, r, lines > other + 2 ? lines - other - 1 : 1);
+	else
+		vec_foreach (&r->cpus, it)
+			view_cores_core(&v, it);
+	view_cores_offline(out, r);
+	view_cores_unknown(out, r);
 }
 
 static void view_cores_members(struct json *j, const struct rate_cpu *c)
@@ -96,11 +190,29 @@ static void view_cores_members(struct json *j, const struct rate_cpu *c)
 		json_f64(j, columns[i].name, view_cores_value(c, i), 2);
 }
 
+static void view_cores_unknown_json(struct json *j, const struct rates *r)
+{
+	char what[32];
+
+	json_array(j, "unknown");
+	vec_foreach (&r->unknown, it) {
+		snprintf(what, sizeof(what), "cpu %llu", (unsigned long long)it->cpu);
+		json_object(j, NULL);
+		json_str(j, "what", what);
+		json_str(j, "why", rate_missing_why(it->why));
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 void view_cores_json(struct json *j, const struct envelope *e, const struct rates *r)
 {
 	json_object(j, NULL);
 	envelope_json(j, e, "cores", r->to_ns);
+	json_time(j, "from", r->from_ns);
 	json_f64(j, "seconds", (double)r->interval_ns / 1e9, 3);
+	if (r->gap)
+		json_bool(j, "gap", true);
 	json_object(j, "all");
 	view_cores_members(j, &r->all);
 	json_end_object(j);
@@ -121,6 +233,7 @@ void view_cores_json(struct json *j, const struct envelope *e, const struct rate
 	vec_foreach (&r->offline, cpu)
 		json_u64(j, NULL, *cpu);
 	json_end_array(j);
+	view_cores_unknown_json(j, r);
 	json_end_object(j);
 }
 
@@ -140,6 +253,31 @@ void view_hot_row(FILE *out, const struct terminal *term, const struct hot_span 
 		timefmt_local(from, span->from_ns), timefmt_clock(to, span->to_ns),
 		(double)(span->to_ns - span->from_ns) / 1e9, red, (unsigned long long)span->cpu,
 		off, red, span->busy, off, span->sys, span->soft, span->usr, span->host_busy);
+}
+
+void view_hot_none(FILE *out, uint64_t samples, uint64_t from_ns, uint64_t to_ns)
+{
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+
+	fprintf(out, "no core was hot while the mean was low, in %llu sample%s",
+		(unsigned long long)samples, samples == 1 ? "" : "s");
+	if (samples)
+		fprintf(out, " of %s to %s", timefmt_local(from, from_ns),
+			timefmt_clock(to, to_ns));
+	fputc('\n', out);
+}
+
+void view_hot_few_cores(FILE *out, size_t cores)
+{
+	if (cores == 1)
+		fputs("with 1 core a busy core is the whole machine, and no mean hides it: see "
+		      "`zscope cores`\n",
+		      out);
+	else if (cores && RATE_SATURATED_PERCENT / (double)cores > RATE_HIDDEN_PERCENT * 0.9)
+		fprintf(out,
+			"with %zu cores one busy core is half of the machine, and the mean hardly "
+			"hides it: see `zscope cores`\n",
+			cores);
 }
 
 void view_hot_json(struct json *j, const struct envelope *e, const struct hot_span *span)

@@ -66,6 +66,31 @@ TEST(old_kernels_have_fewer_columns)
 	CHECK(!(c->have & REC_CPU_IOWAIT));
 }
 
+/* Its core is there, but of its time nothing is known; the others are read. */
+TEST(a_line_that_cannot_be_read_gives_no_times)
+{
+	static const char *const bad[] = {
+		"cpu1 -5 0 0 0 0 0 0 0 0 0",
+		"cpu1 5 0 7 9 -1 0 0 0 0 0",
+		"cpu1 5 0 7 9 1.5 0 0 0 0 0",
+		"cpu1 5 0 7 99999999999999999999 1 0 0 0 0 0",
+		"cpu1 5 0 7 9 1 0 0 0 0 99999999999999999999",
+		"cpu1x 5 0 7 9 1 0 0 0 0 0",
+		"cpu1",
+	};
+	char text[200];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		AUTO_TICK struct tick t = { 0 };
+		snprintf(text, sizeof(text), "cpu0 1 2 3 4\n%s\ncpu2 1 2 3 4\n", bad[i]);
+		CHECK_EQ(proc_stat_parse(text, &t, NULL), 0);
+		CHECK_EQ(t.rows[REC_CPU].len, 3);
+		CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 1)->cpu, 1);
+		CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 1)->have, REC_CPU_ID);
+		CHECK(TICK_ROW(&t, REC_CPU, rec_cpu, 2)->have & REC_CPU_IDLE);
+	}
+}
+
 TEST(what_is_no_stat_is_named)
 {
 	AUTO_TICK struct tick t = { 0 };

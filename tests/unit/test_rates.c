@@ -57,6 +57,35 @@ TEST(percentages_as_mpstat_defines_them)
 	CHECK_NEAR(r.all.idle, 55.0, 1e-9);
 }
 
+TEST(a_core_without_rates_is_named)
+{
+	AUTO_TICK struct tick a = at(1);
+	AUTO_TICK struct tick b = at(2);
+	AUTO_RATES struct rates r = { 0 };
+
+	CPU(&a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	CPU(&a, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	CPU(&a, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)->have = REC_CPU_ID;
+	CPU(&a, 4, 9, 0, 9, 9, 0, 0, 0, 0, 0, 0);
+	CPU(&b, 0, 50, 0, 0, 50, 0, 0, 0, 0, 0, 0);
+	CPU(&b, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)->have = REC_CPU_ID;
+	CPU(&b, 2, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0);
+	CPU(&b, 3, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0);
+	CPU(&b, 4, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0);
+	for (int again = 0; again < 2; again++) { /* the list is of this pair, not of all */
+		CHECK_EQ(rates_compute(&a, &b, &r), 0);
+		CHECK_EQ(r.cpus.len, 1);
+		CHECK_EQ(r.unknown.len, 4);
+		for (size_t i = 0; i < 4; i++)
+			CHECK_EQ(r.unknown.items[i].cpu, i + 1);
+		CHECK_EQ(r.unknown.items[0].why, RATE_MISSING_UNREADABLE);
+		CHECK_EQ(r.unknown.items[1].why, RATE_MISSING_UNREADABLE);
+		CHECK_EQ(r.unknown.items[2].why, RATE_MISSING_CAME);
+		CHECK_EQ(r.unknown.items[3].why, RATE_MISSING_RESET);
+		CHECK_EQ(r.offline.len, 0);
+	}
+}
+
 TEST(a_core_that_slept_was_idle)
 {
 	AUTO_TICK struct tick a = at(1);
