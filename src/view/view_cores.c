@@ -123,7 +123,7 @@ static unsigned view_cores_unknown(FILE *out, const struct rates *r)
 	unsigned lines = 0;
 
 	for (unsigned why = 0; why < RATE_MISSING_END; why++) {
-		const char *before = "not known: ";
+		const char *before = "not known: cpu ";
 		vec_foreach (&r->unknown, it) {
 			if (it->why != why)
 				continue;

@@ -49,6 +49,8 @@ refuses "--count" "$zscope" cores --count many
 refuses "--count" "$zscope" cores --count 0
 refuses "--interval" "$zscope" cores --interval 1ns
 refuses "--interval" "$zscope" cores --interval soon
+refuses "--for: shorter than one --interval" "$zscope" cores --for 500ms
+refuses "--store and --root exclude each other" "$zscope" cores --store empty --at 10:00 --root empty
 refuses "--at" "$zscope" cores --at yesterday-ish
 refuses "not a time" "$zscope" cores --at "2026-02-30 10:00"
 refuses "not a time" "$zscope" cores --at "9999-01-01 10:00"

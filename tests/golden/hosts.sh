@@ -60,6 +60,28 @@ done
 compare hot-v1-96.txt "$zscope" cores --hot --root v1-96
 compare hot-v1-96.json "$zscope" cores --hot --json --root v1-96
 compare hot-hybrid.txt "$zscope" cores --hot --root hybrid
+# a core whose line cannot be read is named, not left out: a negative number, and one that is too large
+cp -r v2 odd
+sed -i 's/^cpu1 [0-9]*/cpu1 -5/; s/^cpu3 \([0-9]*\) [0-9]*/cpu3 \1 99999999999999999999/' odd/proc/stat
+compare cores-odd.txt "$zscope" cores --root odd
+compare cores-odd.json "$zscope" cores --json --root odd
+# steal is not the user's
+sed -i 's/^\(cpu[0-9] .*\) 0 0 0$/\1 400 0 0/' odd/proc/stat
+"$zscope" cores --root odd | grep -qE ' [#=]+~~~+\.*$' || { echo "FAILED: no sign of steal in the bar"; status=1; }
+# a reader that has seen enough is no error
+"$zscope" cores --root v1-96 2>"$tmp/err" | head -n 1 >/dev/null
+[ "${PIPESTATUS[0]}" = 0 ] && [ ! -s "$tmp/err" ] || { echo "FAILED: cores | head: $(cat "$tmp/err")"; status=1; }
+python3 - "$zscope" <<'PY' || status=1
+import os, subprocess, sys
+ours, theirs = os.pipe()  # nobody reads: the first byte finds that out
+os.close(ours)
+r = subprocess.run([sys.argv[1], "cores", "--root", "v1-96"], stdout=theirs, stderr=subprocess.PIPE)
+if r.returncode or r.stderr:
+    sys.exit(f"FAILED: a closed pipe: status {r.returncode}, {r.stderr}")
+PY
+"$zscope" cores --root v1-96 >/dev/full 2>"$tmp/err"
+[ $? = 2 ] && grep -q 'No space left' "$tmp/err" || { echo "FAILED: a full disk is no success"; status=1; }
+
 compare nagios-v1-96.txt "$zscope" check --format nagios --root v1-96
 compare nagios-hybrid.txt "$zscope" check --format nagios --root hybrid
 compare nagios-empty.txt "$zscope" check --format nagios --root empty
