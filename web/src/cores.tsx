@@ -140,7 +140,7 @@ function Times(props: { data: CoresAt; cpu?: number }): JSX.Element {
   );
   return (
     <table class="small">
-      <thead><tr><th>{clock(props.data.time_ns / 1e9)}</th>{COLUMNS.map((k) => <th class="num">%{k}</th>)}</tr></thead>
+      <thead><tr><th>{clock(props.data.from_ns / 1e9)}</th>{COLUMNS.map((k) => <th class="num">%{k}</th>)}</tr></thead>
       <tbody>{line("all", props.data.all)}{one && line("core " + props.cpu, one)}</tbody>
     </table>
   );

@@ -46,7 +46,7 @@ export interface Matrix extends Envelope {
 }
 export interface CoreTimes { [key: string]: number }
 export interface CoresAt extends Envelope {
-  time_ns: number; all: CoreTimes; cpus: CoreTimes[]; saturated: number[];
+  from_ns: number; time_ns: number; all: CoreTimes; cpus: CoreTimes[]; saturated: number[];
 }
 
 export interface Heat extends Envelope { one_second_in?: number; column_s?: number; start_ns: number; seconds: number; rows: number; cols: number; counts: number[][] }
