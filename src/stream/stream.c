@@ -153,7 +153,7 @@ uint64_t stream_interval(struct stream *s, uint64_t at_ns)
  * window that is shorter than an interval, the one whose interval holds the window's middle. */
 static void stream_cover(struct stream *s, uint64_t interval_ns)
 {
-	uint64_t length = s->to_ns - s->from_ns;
+	uint64_t length = s->to_ns > s->from_ns ? s->to_ns - s->from_ns : 0;
 	uint64_t later = MIN_OF(interval_ns, length) / 2;
 
 	s->tick_from_ns = s->from_ns + later;

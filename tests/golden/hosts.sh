@@ -60,6 +60,8 @@ done
 compare hot-v1-96.txt "$zscope" cores --hot --root v1-96
 compare hot-v1-96.json "$zscope" cores --hot --json --root v1-96
 compare hot-hybrid.txt "$zscope" cores --hot --root hybrid
+compare hot-hostile.txt "$zscope" cores --hot --root hostile # two cores: one of them is half of the mean
+compare hot-hostile.json "$zscope" cores --hot --json --root hostile
 # a core whose line cannot be read is named, not left out: a negative number, and one that is too large
 cp -r v2 odd
 sed -i 's/^cpu1 [0-9]*/cpu1 -5/; s/^cpu3 \([0-9]*\) [0-9]*/cpu3 \1 99999999999999999999/' odd/proc/stat
