@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,31 @@ static void capture_name(const struct envelope *e, uint64_t now_ns, char *ret, s
 		 time + 11, time + 14, time + 17);
 }
 
+static int capture_refused(struct err *err, int code, const char *path)
+{
+	err_path(err, code, path);
+	if (code != -EACCES && code != -EPERM && code != -EROFS)
+		return code;
+	return err_set(err, code, "%s: %s: give a file that you may write with -o", path,
+		       strerror(-code));
+}
+
+/* Before the readings, which take their time: the file itself is made when it can be filled. */
+static int capture_may_write(const char *path, struct err *err)
+{
+	AUTO_FREE char *copy = strdup(path);
+	struct stat st;
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (lstat(path, &st) == 0)
+		return capture_refused(err, -EEXIST, path);
+	const char *dir = dirname(copy);
+	return access(dir, W_OK | X_OK) < 0 ? capture_refused(err, -errno, path) : 0;
+}
+
 static int capture_write(const char *path, const struct buf *data, struct err *err)
 {
 	bool out = strcmp(path, "-") == 0;
@@ -50,7 +76,7 @@ static int capture_write(const char *path, const struct buf *data, struct err *e
 				: open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_path(err, -errno, path);
+		return capture_refused(err, -errno, path);
 	for (size_t at = 0; at < data->len;) {
 		ssize_t n = write(fd, data->data + at, data->len - at);
 		if (n < 0 && errno == EINTR)
@@ -64,6 +90,14 @@ static int capture_write(const char *path, const struct buf *data, struct err *e
 		at += (size_t)n;
 	}
 	return 0;
+}
+
+static void capture_print_size(FILE *to, size_t bytes)
+{
+	if (bytes < 1000 * 1000)
+		fprintf(to, "%zu KiB", (bytes + 1023) / 1024);
+	else
+		fprintf(to, "%.1f MB", (double)bytes / 1e6);
 }
 
 static void capture_tell(const struct invocation *in, const struct envelope *e, const char *path,
@@ -89,9 +123,14 @@ static void capture_tell(const struct invocation *in, const struct envelope *e, 
 		return;
 	}
 	esc_tty(&out, path, strlen(path));
-	fprintf(to, "%s: %llu files, %llu directories, %.1f MB (%.1f MB unpacked)\n", buf_str(&out),
-		(unsigned long long)s->files, (unsigned long long)s->dirs, (double)packed / 1e6,
-		(double)s->bytes / 1e6);
+	fprintf(to, "%s: ", buf_str(&out));
+	capture_print_size(to, packed);
+	fprintf(to,
+		": cores, memory, interrupts, network, processes, cgroups, units and the kernel's "
+		"log in %llu files\n",
+		(unsigned long long)s->files);
+	if (to == stdout)
+		fprintf(to, "look at it: zscope check --root %s\n", buf_str(&out));
 	vec_foreach (&unknown->list, it) {
 		buf_clear(&out);
 		esc_tty(&out, it->what, strlen(it->what));
@@ -124,10 +163,13 @@ static int capture_run(struct invocation *in, struct err *err)
 			       "a capture is no text: give a file with -o, or redirect the output");
 	envelope_read(&root, &envelope);
 	capture_name(&envelope, in->now_ns, name, sizeof(name));
+	const char *path = o->output ? o->output : name;
+	r = capture_may_write(path, err);
+	if (r < 0)
+		return r;
 	r = capture_collect(&root, interval, &tar, &stats, &unknown, err);
 	if (r == 0)
 		r = bundle_pack(&tar, &packed, err);
-	const char *path = o->output ? o->output : name;
 	if (r == 0)
 		r = capture_write(path, &packed, err);
 	if (r < 0)
@@ -145,8 +187,11 @@ const struct command cmd_capture = {
 		"commands "
 		"look at into one .tar.zst: a bug report, and a host to look at later. Give it to "
 		"any command as --root FILE, or unpack it and give the directory.\n\n"
-		"It holds no secrets: of command lines only the program's name is kept, unit files "
-		"lose their environment and the arguments of what they run.",
+		"It holds no secrets: of command lines only the program's name is kept, up to its "
+		"first blank, unit files lose their environment and the arguments of what they "
+		"run, "
+		"and the kernel's log loses the values of boot options, audit records and what "
+		"programs wrote into it.",
 	.examples = "zscope capture\nzscope capture -o /tmp/node7.tar.zst\n"
 		    "zscope check --root /tmp/node7.tar.zst\n",
 	.common = COMMON_JSON | COMMON_ROOT,

@@ -238,7 +238,7 @@ static int capture_process(void *arg, const char *name, unsigned char type)
 	buf_addf(&path, "proc/%s/cmdline", name);
 	if (capture_load(c, buf_str(&path))) /* arguments may hold secrets: the program only */
 		capture_put(c, TAR_FILE, buf_str(&path), buf_str(&c->text),
-			    strnlen(buf_str(&c->text), c->text.len));
+			    capture_program_len(buf_str(&c->text)));
 	return 0;
 }
 
@@ -307,36 +307,6 @@ static void capture_cgroups(struct capture *c, struct unknowns *unknowns)
 	capture_hierarchy(c, &offer.unified, unified, unknowns);
 }
 
-void capture_redact_unit(const char *text, struct buf *out)
-{
-	static const char *const dropped[] = { "Environment", "PassEnvironment", "SetCredential",
-					       "LoadCredential" };
-	bool more = false; /* the line before ended in a backslash: this one belongs to it */
-
-	for (const char *line = text; line && *line; line = text_next_line(line)) {
-		size_t len = text_line_len(line);
-		bool skip = more;
-		const char *p = text_skip_blanks(line);
-		for (size_t i = 0; i < ARRAY_LEN(dropped); i++)
-			skip |= text_starts(p, dropped[i]);
-		/* a comment does not end a continued line */
-		bool comment = *p == '#' || *p == ';';
-		if (!comment)
-			more = len && line[len - 1] == '\\';
-		if (skip || comment)
-			continue;
-		const char *equals = memchr(line, '=', len);
-		if (text_starts(p, "Exec") && equals) {
-			size_t word = (size_t)(text_skip_blanks(equals + 1) - line);
-			len = word + strcspn(line + word, " \t\n");
-		} else if (more) {
-			len--; /* its continuation is left out */
-		}
-		buf_add(out, line, len);
-		buf_add_char(out, '\n');
-	}
-}
-
 struct capture_units {
 	struct capture *c;
 	const char *dir;
@@ -393,13 +363,22 @@ static void capture_units(struct capture *c)
 		capture_unit_dir(c, "lib/systemd/system");
 }
 
+static void capture_put_kmsg(struct capture *c)
+{
+	AUTO_BUF struct buf kept = { 0 };
+
+	capture_redact_kmsg(buf_str(&c->text), &kept);
+	capture_put(c, TAR_FILE, "dev/kmsg", buf_str(&kept), kept.len);
+}
+
 static void capture_kmsg(struct capture *c, struct unknowns *unknowns)
 {
 	char record[8192];
 
 	buf_clear(&c->text);
 	if (!c->root->live) {
-		(void)capture_file(c, "dev/kmsg");
+		if (capture_load(c, "dev/kmsg"))
+			capture_put_kmsg(c);
 		return;
 	}
 	AUTO_CLOSE int fd = root_resolve(c->root->fd, "dev/kmsg",
@@ -417,13 +396,14 @@ static void capture_kmsg(struct capture *c, struct unknowns *unknowns)
 			break;
 		buf_add(&c->text, record, (size_t)n);
 	}
-	capture_put(c, TAR_FILE, "dev/kmsg", buf_str(&c->text), c->text.len);
+	capture_put_kmsg(c);
 }
 
 /* Whose the zombies are: their directories are gone, so no file of the host tells it later. */
 static void capture_census(struct capture *c, struct unknowns *unknowns)
 {
 	AUTO_CENSUS_SUMMARY struct census_summary s = { 0 };
+	AUTO_UNKNOWNS struct unknowns told = { 0 };
 	struct zombies_options options = { 0 };
 	struct census_totals totals;
 	struct offer offer;
@@ -433,7 +413,12 @@ static void capture_census(struct capture *c, struct unknowns *unknowns)
 		return;
 	}
 	offer_read(c->root, &offer);
-	if (zombies_read(c->root, &offer, &options, NULL, &s, &totals, unknowns, NULL) < 0)
+	int r = zombies_read(c->root, &offer, &options, NULL, &s, &totals, &told, NULL);
+	/* what holds each zombie is asked for by options that a capture has not */
+	vec_foreach (&told.list, it)
+		if (strcmp(it->what, "shmem_bytes") != 0)
+			unknowns_add(unknowns, it->what, "%s", it->why);
+	if (r < 0)
 		return;
 	s.time_ns = s.time_ns ? s.time_ns : clock_real_ns();
 	buf_clear(&c->text);

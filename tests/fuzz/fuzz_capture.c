@@ -12,6 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	capture_redact_unit(text, &out);
 	if (strstr(buf_str(&out), "\nEnvironment"))
 		abort();
+	buf_clear(&out);
+	capture_redact_kmsg(text, &out);
+	if (capture_program_len(text) > strlen(text))
+		abort();
 	(void)captured_clock_parse(text, &t, NULL);
 	free(text);
 	return 0;

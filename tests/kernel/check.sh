@@ -94,13 +94,32 @@ grep -q '"what":"kernel log"' "$tmp/capture" || [ "$(cat /proc/sys/kernel/dmesg_
 secret=canary-$$-$RANDOM$RANDOM # of this run: the kernel's log may hold those of others
 python3 -c 'import time; time.sleep(300)' --password "$secret" &
 canary=$!
-for _ in $(seq 300); do grep -qsa "$secret" "/proc/$canary/cmdline" && break; sleep 0.1; done
-"$zscope" capture -o "$tmp/host.tar.zst" >/dev/null || status=1
-kill "$canary"
-wait "$canary" 2>/dev/null
+# a title that holds everything in argv[0], as setproctitle makes it
+(exec -a "mysqld --password=$secret" sleep 300) &
+titled=$!
+[ -w /dev/kmsg ] && echo "<14>some-daemon: token=$secret" >/dev/kmsg
+for p in "$canary" "$titled"; do
+	for _ in $(seq 300); do grep -qsa "$secret" "/proc/$p/cmdline" && break; sleep 0.1; done
+done
+"$zscope" capture -o "$tmp/host.tar.zst" >"$tmp/told" || status=1
+for p in "$canary" "$titled"; do
+	kill "$p"
+	wait "$p" 2>/dev/null
+done
 zstd -dqc "$tmp/host.tar.zst" >"$tmp/host.tar"
 grep -qa "$secret" "$tmp/host.tar" && { echo "FAILED: arguments are in the capture"; status=1; }
 tar -tf "$tmp/host.tar" | grep -qx "proc/$canary/cmdline" || { echo "FAILED: the process is not in the capture"; status=1; }
 "$zscope" cores --json --root "$tmp/host.tar.zst" >"$tmp/cores" || { echo "FAILED: cores of the capture"; status=1; }
+[ "$(tar -xOf "$tmp/host.tar" "proc/$titled/cmdline")" = mysqld ] || { echo "FAILED: a title is in the capture"; status=1; }
+for word in $(tr ' ' '\n' </proc/cmdline | sed -n 's/^[^=]*=\(......*\)$/\1/p'); do
+	tar -xOf "$tmp/host.tar" dev/kmsg 2>/dev/null | grep -F 'ommand line' | grep -qF -- "$word" &&
+		{ echo "FAILED: the value $word of a boot option is in the capture"; status=1; }
+done
+grep -q -e '--list' "$tmp/told" && { echo "FAILED: capture names options that it has not"; status=1; }
+grep -q "look at it: zscope check --root $tmp/host.tar.zst" "$tmp/told" || { echo "FAILED: what to do with the capture is not said"; status=1; }
+# before it waits for the second reading
+timeout 30 "$zscope" capture --interval 10m -o "$tmp/host.tar.zst" >/dev/null 2>"$tmp/err"
+[ $? = 2 ] || { echo "FAILED: an existing file is not refused, or only after the wait"; status=1; }
+grep -q 'File exists' "$tmp/err" || { echo "FAILED: the existing file is not named"; status=1; }
 [ "$(stat -c %a "$tmp/host.tar.zst")" = 600 ] || { echo "FAILED: others may read the capture"; status=1; }
 exit $status

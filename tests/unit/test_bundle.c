@@ -113,6 +113,45 @@ TEST(units_lose_their_secrets)
 	CHECK_STR(out.data, "[Service]\nExecStart=/usr/bin/agent\nRestart=always\n");
 }
 
+TEST(a_title_is_no_program)
+{
+	CHECK_EQ(capture_program_len("mysqld --password=hunter2"), 6);
+	CHECK_EQ(capture_program_len("nginx:\tworker hunter2"), 6);
+	CHECK_EQ(capture_program_len("TOKEN=hunter2"), 5);
+	CHECK_EQ(capture_program_len("/usr/bin/python3"), 16);
+	CHECK_EQ(capture_program_len(""), 0);
+}
+
+TEST(the_kernel_log_loses_its_secrets)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	capture_redact_kmsg(
+		"6,1,0,-;Command line: root=/dev/hunter2 quiet a.b=\"hunter2 hunter2\" -- x "
+		"hunter2\n"
+		"5,2,0,-;Unknown kernel command line parameters \"splash tok=hunter2\", will be "
+		"passed to user space.\n"
+		"7,3,9,-;  with environment:\n"
+		"7,4,9,-;    tok=hunter2\n"
+		"5,5,9,-;audit: type=1309 audit(1.0:2): argc=2 a0=\"sh\" a1=\"hunter2\"\n"
+		"30,6,9,-;systemd[1]: hunter2\n SUBSYSTEM=hunter2\n"
+		"12,7,9,-;zscope-lab: a line of the lab\n"
+		"4,8,9,-;eth0: hello=1\n SUBSYSTEM=net\n"
+		"[    0.0] Kernel command line: x=hunter2 \"y=hunter2 z\" quiet\n",
+		&out);
+	CHECK_STR(out.data,
+		  "6,1,0,-;Command line: root=… quiet a.b=… -- …\n"
+		  "5,2,0,-;Unknown kernel command line parameters \"splash tok=…\", will be "
+		  "passed to user space.\n"
+		  "7,3,9,-;  with environment:\n"
+		  "7,4,9,-;    tok=…\n"
+		  "5,5,9,-;audit: type=1309 audit(1.0:2): …\n"
+		  "30,6,9,-;…\n"
+		  "12,7,9,-;zscope-lab: a line of the lab\n"
+		  "4,8,9,-;eth0: hello=1\n SUBSYSTEM=net\n"
+		  "[    0.0] Kernel command line: x=… \"y=… quiet\n");
+}
+
 TEST(clocks_of_a_reading)
 {
 	struct tick t = { 0 };
