@@ -17,6 +17,7 @@
 #include "auto.h"
 #include "lab_scenarios.h"
 #include "lab_state.h"
+#include "lab_worker.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -232,6 +233,12 @@ static int fill_options(const struct lab_scenario *s, const struct lab_options *
 		o.mode = s->defaults.mode;
 	if (!o.target)
 		o.target = s->defaults.target;
+	if (given->count && !s->most_count)
+		return err_set(err, -EINVAL, "%s takes no --count", s->name);
+	if (given->size_bytes && !s->most_size_bytes)
+		return err_set(err, -EINVAL, "%s takes no --size", s->name);
+	if (given->mode && !s->modes)
+		return err_set(err, -EINVAL, "%s takes no --mode", s->name);
 	if (o.count > s->most_count)
 		return err_set(err, -EINVAL, "%s: --count is at most %llu", s->name,
 			       (unsigned long long)s->most_count);
@@ -241,9 +248,8 @@ static int fill_options(const struct lab_scenario *s, const struct lab_options *
 	if (o.size_bytes > s->most_size_bytes)
 		return err_set(err, -EINVAL, "%s: --size is at most %llu bytes", s->name,
 			       (unsigned long long)s->most_size_bytes);
-	if (o.mode && (!s->modes || !text_is_choice(s->modes, o.mode)))
-		return err_set(err, -EINVAL, "%s: --mode is one of %s", s->name,
-			       s->modes ? s->modes : "none");
+	if (o.mode && !text_is_choice(s->modes, o.mode))
+		return err_set(err, -EINVAL, "%s: --mode is one of %s", s->name, s->modes);
 	*ret = o;
 	return 0;
 }
@@ -262,12 +268,41 @@ static int run_open(struct lab_run *run, struct err *err)
 	snprintf(run->state_dir, sizeof(run->state_dir), "%s/zscope-lab-%s", lab_state_dir(),
 		 run->id);
 	if (mkdir(run->state_dir, 0700) < 0)
-		return err_path(err, -errno, run->state_dir);
+		return lab_state_refused(err, -errno, run->state_dir);
 	snprintf(path, sizeof(path), "%s/journal", run->state_dir);
 	run->journal = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 	if (run->journal < 0)
 		return err_path(err, -errno, path);
 	return lab_journal_add_pid(run->journal, getpid(), err);
+}
+
+/* The scenario from its dead man to its end; what it made is left. */
+static int run_watched(struct lab_run *run, const struct lab_scenario *s,
+		       const struct lab_signals *signals, struct err *err)
+{
+	run->deadline_ns = clock_mono_ns() + run->options.length_ns;
+	fflush(stdout);
+	pid_t man = fork();
+	if (man == 0)
+		dead_man(run);
+	return man < 0 ? err_set(err, -errno, "fork: %s", strerror(errno))
+		       : lab_worker_run(run, s, signals, err);
+}
+
+/* r: how the scenario ended. What could not be removed is told beside what failed before. */
+static int run_remove(const struct lab_run *run, int r, struct err *err)
+{
+	struct lab_cleaned cleaned;
+	struct err why = { 0 };
+	char before[160] = "";
+	int removed = lab_clean(run->id, &cleaned, &why);
+
+	if (removed == 0)
+		return r;
+	if (r < 0)
+		snprintf(before, sizeof(before), "%.150s; ", err->text);
+	return err_set(err, removed, "%s%.180s: try 'zscope lab clean %s'", before, why.text,
+		       run->id);
 }
 
 int lab_start(const char *name, const struct lab_options *options,
@@ -277,31 +312,26 @@ int lab_start(const char *name, const struct lab_options *options,
 	struct lab_run run = { .journal = -1, .say = say, .say_arg = say_arg };
 	const struct lab_scenario *s = scenario_find(name);
 	AUTO_ROOT struct root root = { .fd = -1 };
-	struct lab_cleaned cleaned;
+	struct lab_signals signals;
 
 	if (!s)
 		return err_set(err, -EINVAL, "no scenario '%s': see 'zscope lab list'", name);
 	int r = fill_options(s, options, &run.options, err);
-	if (r < 0)
-		return r;
-	r = root_open(NULL, &root, err);
+	if (r == 0)
+		r = root_open(NULL, &root, err);
 	if (r < 0)
 		return r;
 	offer_read(&root, &run.offer);
+	lab_signals_block(&signals);
 	r = run_open(&run, err);
 	AUTO_CLOSE int journal = run.journal;
 	(void)journal;
-	if (r < 0)
-		return r;
-	run.deadline_ns = clock_mono_ns() + run.options.length_ns;
-	fflush(stdout);
-	pid_t man = fork();
-	if (man == 0)
-		dead_man(&run);
-	r = man < 0 ? err_set(err, -errno, "fork: %s", strerror(errno)) : s->run(&run, err);
-	memcpy(ret_id, run.id, sizeof(run.id));
-	if (r == 0 && run.options.keep)
-		return 0;
-	int c = lab_clean(run.id, &cleaned, r == 0 ? err : NULL);
-	return r < 0 ? r : c;
+	if (r == 0) {
+		r = run_watched(&run, s, &signals, err);
+		memcpy(ret_id, run.id, sizeof(run.id));
+		if (r != 0 || !run.options.keep)
+			r = run_remove(&run, r, err);
+	}
+	lab_signals_restore(&signals);
+	return r;
 }

@@ -58,7 +58,8 @@ struct lab_scenario {
 
 const struct lab_scenario *const *lab_scenarios(size_t *ret_len);
 /* Runs the scenario to its end and removes every trace, or leaves it standing with options.keep.
- * The id is written to ret_id. */
+ * The id is written to ret_id. SIGINT, SIGTERM and SIGHUP end the scenario, also one that is not
+ * yet standing: everything is removed, and the signal's number is returned. */
 int lab_start(const char *name, const struct lab_options *options,
 	      void (*say)(void *arg, const char *line), void *say_arg, char ret_id[32],
 	      struct err *err);

@@ -46,10 +46,17 @@ const char *lab_state_dir(void)
 	return dir && *dir == '/' ? dir : "/run/zscope-lab";
 }
 
+int lab_state_refused(struct err *err, int code, const char *path)
+{
+	if (code == -EACCES || code == -EPERM)
+		return err_set(err, code, "%s: %s: the lab needs root", path, strerror(-code));
+	return err_path(err, code, path);
+}
+
 int lab_state_make(struct err *err)
 {
 	if (mkdir(lab_state_dir(), 0700) < 0 && errno != EEXIST)
-		return err_path(err, -errno, lab_state_dir());
+		return lab_state_refused(err, -errno, lab_state_dir());
 	return 0;
 }
 
@@ -283,7 +290,7 @@ int lab_clean(const char *id, struct lab_cleaned *ret, struct err *err)
 	char path[500];
 
 	if (!dir && errno != ENOENT)
-		return err_path(err, -errno, lab_state_dir());
+		return lab_state_refused(err, -errno, lab_state_dir());
 	while (dir && (e = readdir(dir))) {
 		if (!text_starts(e->d_name, "zscope-lab-") ||
 		    (id && strcmp(e->d_name + strlen("zscope-lab-"), id) != 0))

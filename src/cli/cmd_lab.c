@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "json.h"
 #include "lab.h"
 #include "table.h"
+
+enum { LAB_SIGNALLED = 128 }; /* exit status of what a signal ended, as shells have it */
 
 struct lab_cli {
 	struct option_number count, length, size, cpu, interval;
@@ -89,6 +92,23 @@ static int lab_list(struct invocation *in)
 	return STATUS_OK;
 }
 
+/* 0 would silently become the scenario's default. */
+static int lab_refuse_zero(const struct lab_cli *o, struct err *err)
+{
+	const struct {
+		const char *name;
+		const struct option_number *number;
+	} all[] = { { "--count", &o->count },
+		    { "--for", &o->length },
+		    { "--size", &o->size },
+		    { "--interval", &o->interval } };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i].number->set && !all[i].number->value)
+			return err_set(err, -EINVAL, "%s must be more than 0", all[i].name);
+	return 0;
+}
+
 static int lab_run_named(struct invocation *in, struct err *err)
 {
 	const struct lab_cli *o = in->options;
@@ -109,20 +129,33 @@ static int lab_run_named(struct invocation *in, struct err *err)
 
 	if (in->n_args != 2)
 		return err_set(err, -EINVAL, "lab run needs one scenario: see 'zscope lab list'");
-	int r = lab_start(in->args[1], &run, lab_print, NULL, id, err);
+	int r = lab_refuse_zero(o, err);
+	if (r == 0)
+		r = lab_start(in->args[1], &run, lab_print, NULL, id, err);
 	if (r < 0)
 		return r;
+	int status = r ? LAB_SIGNALLED + r : STATUS_OK;
 	if (!in->common.json) {
-		printf(o->keep ? "%s stands: zscope lab clean removes it\n" : "%s is over\n", id);
-		return STATUS_OK;
+		if (r)
+			printf("%s was ended by %s: everything is removed\n", id,
+			       r == SIGINT    ? "SIGINT"
+			       : r == SIGTERM ? "SIGTERM"
+					      : "SIGHUP");
+		else
+			printf(o->keep ? "%s stands: zscope lab clean removes it\n"
+				       : "%s is over\n",
+			       id);
+		return status;
 	}
 	lab_json_start(&j, &out, in);
 	json_str(&j, "id", id);
 	json_str(&j, "scenario", in->args[1]);
-	json_bool(&j, "standing", o->keep);
+	json_bool(&j, "standing", o->keep && !r);
+	if (r)
+		json_i64(&j, "ended_by_signal", r);
 	json_end_object(&j);
 	puts(buf_str(&out));
-	return STATUS_OK;
+	return status;
 }
 
 static int lab_clean_all(struct invocation *in, struct err *err)
@@ -184,7 +217,8 @@ const struct command cmd_lab = {
 		       "it. With "
 		       "--keep it returns when the incident stands; zscope lab clean removes it, "
 		       "or a dead-man "
-		       "process does when --for is over. lab clean also removes what a killed run "
+		       "process does when --for is over. Ctrl-C, SIGTERM and SIGHUP end the "
+		       "command and remove everything. lab clean also removes what a killed run "
 		       "left behind: "
 		       "processes (by pid and start time), units, containers, cgroups, files and "
 		       "mounts.",
