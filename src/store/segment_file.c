@@ -242,3 +242,32 @@ uint64_t segment_file_offset_after(const struct segment_file *f, uint64_t time_n
 	}
 	return low < index->seconds.len ? index->seconds.items[low].offset : f->end_offset;
 }
+
+uint64_t segment_file_written_until(const struct segment_file *f, uint64_t good_ns)
+{
+	const struct segment_index *index = &f->index;
+	uint64_t now_ns = clock_real_ns(), up_ns = clock_boot_ns(), tick_ns = NS_PER_S;
+	struct stat st;
+
+	if (!good_ns || fstat(f->fd, &st) < 0)
+		return now_ns;
+	uint64_t written_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	/* The power took the newest bytes and times with it: only a file of this boot holds all
+	 * that was written. Writes through a mapping may leave its time behind its frames. */
+	if (written_ns + up_ns < now_ns)
+		return now_ns;
+	/* what the next write would have brought was still in memory */
+	if (index->seconds.len > 1)
+		tick_ns = MAX_OF(tick_ns,
+				 index->seconds.items[index->seconds.len - 1].time_ns -
+					 index->seconds.items[index->seconds.len - 2].time_ns);
+	return MIN_OF(MAX_OF(written_ns, good_ns) + tick_ns, now_ns);
+}
+
+const char *segment_file_tell_empty(const struct segment_file *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) == 0 && st.st_size == 0 ? "the file has no bytes"
+							 : "no intact frame in it";
+}

@@ -39,3 +39,8 @@ int segment_file_payload(const struct frame_head *head, ZSTD_DCtx *zstd, struct 
 /* Sealed: where the frames at or after that time may begin, and where those before it end. */
 uint64_t segment_file_offset_before(const struct segment_file *f, uint64_t time_ns);
 uint64_t segment_file_offset_after(const struct segment_file *f, uint64_t time_ns);
+/* A segment without footer: until when it may have been written at most, good_ns being the time of
+ * its last intact frame (0 = none). */
+uint64_t segment_file_written_until(const struct segment_file *f, uint64_t good_ns);
+/* What is wrong with an open segment that gives nothing, without its name. */
+const char *segment_file_tell_empty(const struct segment_file *f);

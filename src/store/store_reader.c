@@ -185,11 +185,13 @@ static bool reader_is_newest(const struct store_reader *r)
 	return s->list.len && s->list.items[s->list.len - 1].name.start_ns == r->file.name.start_ns;
 }
 
-/* Where the next segment begins; bounds what a cut-off one may have held. */
-static uint64_t reader_next_start(const struct store_reader *r)
+/* Where the next segment begins and when the file was last written; bounds what a cut-off one may
+ * have held. */
+static uint64_t reader_cut_until(const struct store_reader *r)
 {
 	size_t at = store_segments_after(&r->segments, r->file.name.start_ns);
-	uint64_t most = r->file.name.start_ns + READER_SEGMENT_NS;
+	uint64_t most = MIN_OF(r->file.name.start_ns + READER_SEGMENT_NS,
+			       segment_file_written_until(&r->file, r->good_ns));
 
 	if (at < r->segments.list.len)
 		most = MIN_OF(most, r->segments.list.items[at].name.start_ns);
@@ -341,7 +343,7 @@ static bool reader_wants(const struct store_reader *r, const struct frame_head *
 static int reader_end_of_bytes(struct store_reader *r, struct err *err)
 {
 	struct segment_file *f = &r->file;
-	char what[80];
+	char what[100];
 
 	if (f->sealed)
 		return -1;
@@ -356,9 +358,13 @@ static int reader_end_of_bytes(struct store_reader *r, struct err *err)
 	uint64_t end = f->base + f->bytes.len;
 	while (end > r->offset && f->bytes.data[end - f->base - 1] == '\0') /* room never used */
 		end--;
-	snprintf(what, sizeof(what), "cut off without its footer (%" PRIu64 " bytes of no use)",
-		 end - MIN_OF(end, r->offset));
-	reader_lose_bytes(r, MIN_OF(end, r->offset), reader_next_start(r), what);
+	uint64_t torn = end - MIN_OF(end, r->offset);
+	int n = snprintf(what, sizeof(what), "%s",
+			 r->good_ns ? "cut off without its footer; at most this is missing"
+				    : segment_file_tell_empty(f));
+	if (r->good_ns && torn)
+		snprintf(what + n, sizeof(what) - (size_t)n, ", %" PRIu64 " bytes torn", torn);
+	reader_lose_bytes(r, MIN_OF(end, r->offset), reader_cut_until(r), what);
 	return -1;
 }
 
@@ -463,22 +469,34 @@ int store_reader_next(struct store_reader *r, struct frame *ret, struct err *err
 int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
 		      struct err *err)
 {
+	const struct store_segments *s = &r->segments;
+	struct err why = { 0 };
 	int code = reader_list(r, err);
 
 	r->open = false;
-	for (size_t i = r->segments.list.len; code >= 0 && i-- > 0;) {
-		int opened = segment_file_open(&r->file, r->dir_fd, &r->segments.list.items[i].name,
-					       r->zstd, &r->payload, err);
+	for (size_t i = s->list.len; code >= 0 && i-- > 0;) {
+		char name[SEGMENT_NAME_MAX];
+		int opened = segment_file_open(&r->file, r->dir_fd, &s->list.items[i].name, r->zstd,
+					       &r->payload, &why);
 		if (opened == -EPROTONOSUPPORT)
-			return opened;
-		if (opened < 0 || !r->file.index.seconds.len)
-			continue;
-		*ret_from_ns =
-			MIN_OF(r->segments.list.items[0].name.start_ns, r->file.index.from_ns);
-		*ret_to_ns = r->file.index.to_ns;
-		return 0;
+			return err_set(err, opened, "%s", why.text);
+		if (opened == 0 && r->file.index.seconds.len) {
+			*ret_from_ns =
+				MIN_OF(s->list.items[0].name.start_ns, r->file.index.from_ns);
+			*ret_to_ns = r->file.index.to_ns;
+			return 0;
+		}
+		segment_name_print(name, &s->list.items[i].name);
+		if (opened == 0)
+			err_set(&why, 0, "%s: %s", name, segment_file_tell_empty(&r->file));
 	}
-	return code < 0 ? code : err_set(err, -ENODATA, "%s: the recording is empty", r->dir);
+	if (code < 0)
+		return code;
+	/* one that is just being started has no frame yet */
+	if (!s->list.len || store_dir_is_locked(r->dir_fd))
+		return err_set(err, -ENODATA, "%s: the recording is empty", r->dir);
+	return err_set(err, -ENODATA, "%s: no readable segment; %zu damaged: %s%s", r->dir,
+		       s->list.len, why.text, s->list.len > 1 ? ", ..." : "");
 }
 
 static int reader_clock_at(struct store_reader *r, const struct segment_second *second,

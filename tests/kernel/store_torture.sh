@@ -35,7 +35,7 @@ kill_before_every() { # CALL STORE LEAST: every CALL, until the recording ends b
 		"$dump" "$store" >"$tmp/out" 2>"$tmp/err"
 		case $? in
 		0) runs=$((runs + 1)) ;;
-		2) grep -qE 'the recording is empty|no recording there|No such file' "$tmp/err" || fail "killed before $call $n: $(cat "$tmp/err")" ;;
+		2) grep -qE 'the recording is empty|no readable segment|no recording there|No such file' "$tmp/err" || fail "killed before $call $n: $(cat "$tmp/err")" ;;
 		*) fail "killed before $call $n: $(tail -n 1 "$tmp/out")" ;;
 		esac
 		[ -z "$ended" ] || break

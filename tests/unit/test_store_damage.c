@@ -149,6 +149,79 @@ TEST(another_format_is_refused_in_one_line)
 	store_reader_close(r);
 }
 
+/* A recording of which nothing is left names its file and what is wrong with it. */
+TEST(a_store_without_a_readable_segment_names_it)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct store_reader *r;
+	uint8_t noise[3000];
+	uint64_t from, to;
+	struct err err;
+	char path[300], expect[400];
+
+	record(&f);
+	segment_path(&f, path);
+	save(path, noise, 0);
+	CHECK_EQ(store_reader_open(f.dir, &r, &err), 0);
+	CHECK_EQ(store_reader_span(r, &from, &to, &err), -ENODATA);
+	snprintf(expect, sizeof(expect),
+		 "%s: no readable segment; 1 damaged: %s: the file has no bytes", f.dir,
+		 strrchr(path, '/') + 1);
+	CHECK_STR(err.text, expect);
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (uint8_t)(i * 167 + i / 251);
+	save(path, noise, sizeof(noise));
+	CHECK_EQ(store_reader_span(r, &from, &to, &err), -ENODATA);
+	snprintf(expect, sizeof(expect),
+		 "%s: no readable segment; 1 damaged: %s: no intact frame in it", f.dir,
+		 strrchr(path, '/') + 1);
+	CHECK_STR(err.text, expect);
+	store_reader_close(r);
+}
+
+/* What a killed recorder lost ends where it was last seen at work, not a minute later. */
+TEST(the_loss_of_a_kill_is_bounded)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct store_reader *r;
+	struct frame frame;
+	struct err err;
+	uint8_t *bytes;
+	char path[300];
+
+	uint64_t now = clock_real_ns();
+	f.clock.real_ns = now - 20 * NS_PER_S;
+	fixture_open(&f, NULL);
+	for (int i = 0; i < 4; i++)
+		fixture_second(&f);
+	uint64_t last = f.clock.real_ns - NS_PER_S;
+	fixture_close(&f);
+	segment_path(&f, path);
+	size_t len = load(path, &bytes);
+	save(path, bytes, len - 16 - 40); /* into the footer */
+	struct timespec times[2] = { { .tv_sec = (time_t)(last / NS_PER_S) },
+				     { .tv_sec = (time_t)(last / NS_PER_S) } };
+	CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+	CHECK_EQ(store_reader_open(f.dir, &r, &err), 0);
+	CHECK_EQ(store_reader_seek(r, 0, UINT64_MAX, FRAME_ALL, &err), 0);
+	while (store_reader_next(r, &frame, &err) == 1)
+		;
+	CHECK_EQ(store_reader_losses(r)->list.len, 1);
+	const struct store_loss *loss = &store_reader_losses(r)->list.items[0];
+	CHECK(loss->to_ns >= last && loss->to_ns <= last + 2 * NS_PER_S);
+	CHECK(strstr(loss->why, "cut off without its footer; at most this is missing") != NULL);
+	/* a file of an earlier boot: the power may have taken the newest of it */
+	times[1].tv_sec = 1;
+	CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+	CHECK_EQ(store_reader_seek(r, 0, UINT64_MAX, FRAME_ALL, &err), 0);
+	while (store_reader_next(r, &frame, &err) == 1)
+		;
+	loss = &store_reader_losses(r)->list.items[0];
+	CHECK(loss->to_ns >= now && loss->to_ns <= clock_real_ns());
+	store_reader_close(r);
+	free(bytes);
+}
+
 /* Text that looks like a frame inside of a frame must not come out when the outer one is hit. */
 TEST(recorded_text_cannot_forge_a_frame)
 {
