@@ -81,6 +81,7 @@ static void queue_note_gap(struct store_queue *q, uint64_t from_ns, uint64_t to_
 void store_queue_lost(struct store_queue *q, uint64_t from_ns, uint64_t to_ns, const char *why)
 {
 	queue_note_gap(q, from_ns, to_ns, 1, why);
+	q->sync_lost++;
 }
 
 /* What was not taken is gone on with later, exactly where it ended. */
@@ -96,6 +97,7 @@ EVERY_TICK static int queued_write(struct store_queue *q, struct store_queued *s
 	}
 	if (r == 0)
 		r = store_tail_put(&s->tail, s->pending.data, s->pending.len, &done);
+	q->written_bytes += done;
 	if (done)
 		store_retain_grow(q->retain, &s->name, done);
 	if (done == s->pending.len) {

@@ -30,7 +30,9 @@ struct store_queue {
 	VEC(struct store_queued *) list;
 	struct buf spare;     /* memory for the next segment */
 	struct store_gap gap; /* frames = 0: none */
-	uint64_t lost_frames;
+	uint64_t lost_frames; /* of which ... */
+	uint64_t sync_lost;   /* ... the disk had taken so many and failed to keep them */
+	uint64_t written_bytes;
 	char degraded[160]; /* "" = all is well */
 };
 

@@ -42,7 +42,7 @@ struct store_writer {
 	uint64_t synced_ns, asked_ns; /* wall clock of the last good and the last asked sync */
 	uint64_t asked_mono_ns;
 	uint64_t named_ns; /* start of the segment whose name is on disk */
-	bool sync_failed, sync_soon;
+	bool sync_failed, sync_soon, finished;
 	ZSTD_CCtx *zstd;
 	struct buf compressed, scratch;
 	char dir[4096];
@@ -356,10 +356,24 @@ int store_writer_open(const char *dir, const struct store_options *options,
 	return 0;
 }
 
-void store_writer_close(struct store_writer *w)
+static void writer_tell_end(const struct store_writer *w, struct store_end *ret)
 {
-	if (!w)
-		return;
+	const struct store_queue *q = &w->queue;
+	uint64_t from_ns = q->gap.frames ? q->gap.from_ns : UINT64_MAX;
+
+	*ret = (struct store_end){ .written_bytes = q->written_bytes,
+				   .dropped_frames = q->lost_frames - q->sync_lost };
+	text_copy_n(ret->why, sizeof(ret->why), q->degraded, strcspn(q->degraded, ";"));
+	vec_foreach (&q->list, s)
+		if ((*s)->pending_frames)
+			from_ns = MIN_OF(from_ns, (*s)->from_ns);
+	/* the last tick is one of them */
+	if (from_ns <= w->clock.real_ns)
+		ret->unwritten_ns = w->clock.real_ns - from_ns + 1;
+}
+
+void store_writer_finish(struct store_writer *w, struct store_end *ret)
+{
 	if (w->zstd)
 		writer_seal(w);
 	if (w->queue.list.len) {
@@ -373,6 +387,18 @@ void store_writer_close(struct store_writer *w)
 		}
 		store_sync_wait(w->sync, WRITER_CLOSE_WAIT_MS / 2 * NS_PER_MS);
 	}
+	w->finished = true;
+	writer_tell_end(w, ret);
+}
+
+void store_writer_close(struct store_writer *w)
+{
+	struct store_end ignored;
+
+	if (!w)
+		return;
+	if (!w->finished)
+		store_writer_finish(w, &ignored);
 	store_sync_free(w->sync);
 	store_queue_free(&w->queue);
 	store_retain_close(&w->retain);

@@ -64,4 +64,13 @@ uint64_t store_writer_lost_frames(const struct store_writer *w);
 uint64_t store_writer_bytes(const struct store_writer *w); /* of the whole store */
 /* Keep the segments that touch [from, to) whatever retention says. */
 int store_writer_pin(struct store_writer *w, uint64_t from_ns, uint64_t to_ns, struct err *err);
+/* What came of it all. */
+struct store_end {
+	uint64_t written_bytes;
+	uint64_t unwritten_ns;   /* how much of the end never reached the disk */
+	uint64_t dropped_frames; /* given up before that, while the disk took nothing */
+	char why[160];           /* "" = all is well */
+};
+/* Seal the segment; nothing but store_writer_close may follow. */
+void store_writer_finish(struct store_writer *w, struct store_end *ret);
 void store_writer_close(struct store_writer *w); /* seals the segment; NULL is fine */

@@ -150,6 +150,8 @@ static int events_open(void **ret_state, const struct recorder_context *context,
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->root = context->root;
+	s->say = context->say;
+	s->say_arg = context->say_arg;
 	s->kmsg.fd = s->net.socket = s->net.net_dev.fd = s->stat.fd = -1;
 	text_copy(s->store_dir, sizeof(s->store_dir), context->store_dir ? context->store_dir : "");
 	if (root_read(s->root, "proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) >= 0)
@@ -327,6 +329,16 @@ static void events_network(struct events_state *s)
 	}
 }
 
+/* As the recorder says it of parts that are missing as a whole. */
+static void events_say_missing(const struct events_state *s)
+{
+	char line[sizeof(s->missing) + 40];
+
+	snprintf(line, sizeof(line), "cannot be recorded: %s", s->missing);
+	if (s->say)
+		s->say(s->say_arg, line);
+}
+
 /* Where events go from here on, and when it is. */
 static void events_enter(struct events_state *s, const struct store_clock *clock,
 			 struct store_writer *w, struct err *err)
@@ -354,6 +366,7 @@ static int events_tick(void *state, const struct store_clock *clock, struct stor
 	s->now_mono_ns = clock->mono_ns;
 	if (*s->missing) {
 		events_tell(s, EVENT_SELF, EVENT_INFO, "events-partial", s->missing, NULL, 0);
+		events_say_missing(s);
 		s->missing[0] = '\0';
 	}
 	if (!s->have_kmsg && s->ticks % EVENTS_FIND_EVERY == EVENTS_FIND_EVERY - 1 &&

@@ -46,7 +46,9 @@ struct events_state {
 	uint64_t now_ns, now_mono_ns;
 	struct err *err;
 	int failed;
-	char missing[400]; /* what this host does not offer, told once */
+	char missing[400];                        /* what this host does not offer, told once */
+	void (*say)(void *arg, const char *line); /* as in recorder_context */
+	void *say_arg;
 };
 
 /* An event of our own making, at this second. */

@@ -203,7 +203,9 @@ static void recorder_open_parts(struct recorder *r)
 		slot->context = (struct recorder_context){ .root = r->options->root,
 							   .store_dir = r->options->store_dir,
 							   .options = r->options->parts[i].options,
-							   .self = &r->self };
+							   .self = &r->self,
+							   .say = r->options->say,
+							   .say_arg = r->options->arg };
 		recorder_open_part(slot, &err);
 		if (!slot->open)
 			snprintf(slot->said, sizeof(slot->said), "%s: %s", slot->part->name,
@@ -485,6 +487,9 @@ static int recorder_prepare(struct recorder *r, struct err *err)
 			    strcspn(boot_id.data, "\n"));
 	int code = store_writer_open(r->options->store_dir, &r->options->store, &hooks, &r->writer,
 				     err);
+	if (code == -EACCES || code == -EROFS)
+		return err_set(err, code, "%s: %s: needs root, or --store DIR that you may write",
+			       r->options->store_dir, strerror(-code));
 	if (code < 0)
 		return code;
 	r->signal_fd = signalfd(-1, &r->signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -497,13 +502,52 @@ static int recorder_prepare(struct recorder *r, struct err *err)
 
 static void recorder_close(struct recorder *r)
 {
-	store_writer_close(r->writer); /* calls end_segment of the parts */
+	store_writer_close(r->writer);
 	for (size_t i = r->n_slots; i-- > 0;)
 		if (r->slots[i].open && r->slots[i].part->close)
 			r->slots[i].part->close(r->slots[i].state);
 	recorder_meter_close(&r->meter);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
+}
+
+/* What stays true when the terminal is closed: how much there is, and what is missing. */
+RARELY static int recorder_finish(struct recorder *r, uint64_t took_ns, struct err *err)
+{
+	struct store_end end;
+	char line[200];
+
+	store_writer_finish(r->writer, &end); /* calls end_segment of the parts */
+	int n = snprintf(line, sizeof(line),
+			 "%" PRIu64 " ticks in %.0f s, %" PRIu64 " KiB written, %" PRIu64
+			 " ticks missed",
+			 r->ticks, (double)took_ns / 1e9, (end.written_bytes + 1023) / 1024,
+			 r->self.missed_ticks);
+	if (!end.unwritten_ns && !end.dropped_frames)
+		snprintf(line + n, sizeof(line) - (size_t)n, ", nothing lost");
+	recorder_say(r, line);
+	if (end.unwritten_ns)
+		return err_set(err, -ENOSPC, "the last %.1f s never reached the disk: %s",
+			       (double)(end.unwritten_ns + r->interval_ns - 1) / 1e9, end.why);
+	if (end.dropped_frames)
+		return err_set(err, -ENOSPC,
+			       "%" PRIu64 " records never reached the disk; the recording names "
+			       "the gaps",
+			       end.dropped_frames);
+	return 0;
+}
+
+/* The terminal's end is a reason like the others, unless we were told to outlive it (nohup). */
+static void recorder_take_signals(struct recorder *r, sigset_t *ret_before)
+{
+	struct sigaction hangup;
+
+	sigemptyset(&r->signals);
+	sigaddset(&r->signals, SIGTERM);
+	sigaddset(&r->signals, SIGINT);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(&r->signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &r->signals, ret_before);
 }
 
 int recorder_run(const struct recorder_options *options, struct err *err)
@@ -515,15 +559,15 @@ int recorder_run(const struct recorder_options *options, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	r->options = options;
 	r->signal_fd = -1;
-	sigemptyset(&r->signals);
-	sigaddset(&r->signals, SIGTERM);
-	sigaddset(&r->signals, SIGINT);
-	sigprocmask(SIG_BLOCK, &r->signals, &before);
+	recorder_take_signals(r, &before);
 	int code = recorder_prepare(r, err);
+	uint64_t began_ns = clock_mono_ns();
 	if (code == 0)
 		code = recorder_loop(r, err);
-	if (code == 0)
+	if (code == 0) {
 		recorder_drain(r);
+		code = recorder_finish(r, clock_mono_ns() - began_ns, err);
+	}
 	recorder_close(r);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return code;

@@ -22,6 +22,9 @@ struct recorder_context {
 	const char *store_dir;
 	const void *options;         /* this part's own, from recorder_use; NULL = defaults */
 	const struct rec_self *self; /* the recorder's meter, brought up to date before each tick */
+	/* One line for the person who runs it; NULL = silence. */
+	void (*say)(void *arg, const char *line);
+	void *say_arg;
 };
 
 /* Every member but name and open may be NULL. A negative return of begin_segment, tick or ready is
@@ -63,7 +66,7 @@ struct recorder_options {
 	const struct root *root;
 	const struct recorder_use *parts;
 	size_t n_parts;
-	uint64_t duration_ns; /* 0 = until SIGTERM or SIGINT */
+	uint64_t duration_ns; /* 0 = until SIGTERM, SIGINT or SIGHUP */
 	uint64_t interval_ns; /* 0 = 1 s */
 	/* One line for the person who runs it (no newline); NULL = silence. */
 	void (*say)(void *arg, const char *line);
@@ -72,8 +75,9 @@ struct recorder_options {
 	void *arg;
 };
 
-/* Runs until a signal or the duration ends it; the store is flushed and sealed on the way out.
- * -EWOULDBLOCK: another recorder holds the store. */
+/* Runs until a signal or the duration ends it; the store is flushed and sealed on the way out, and
+ * what came of it is said. -EWOULDBLOCK: another recorder holds the store; -ENOSPC: all is sealed
+ * that could be, but a part of it never reached the disk. */
 int recorder_run(const struct recorder_options *options, struct err *err);
 
 /* Append an event of any source as FRAME_EVENT. A critical one pins the segments around it against
