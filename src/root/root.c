@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,25 @@ void root_close(struct root *root)
 	root->fd = -1;
 }
 
+RARELY static int root_fail(const struct root *root, const char *path, int code, const char *what,
+			    struct err *err)
+{
+	return err_set(err, code, "%s%s%s: %s", root->live ? "" : root->path,
+		       *path == '/' ? "" : "/", path, what ? what : strerror(-code));
+}
+
+int root_err(const struct root *root, int code, struct err *err)
+{
+	size_t len = strlen(root->path);
+	struct err told;
+
+	if (!err || root->live || err->text[0] != '/' ||
+	    (strncmp(err->text, root->path, len) == 0 && err->text[len] == '/'))
+		return code;
+	told = *err;
+	return err_set(err, code, "%s%s", root->path, told.text);
+}
+
 static int root_open_any(const struct root *root, const char *path, int open_flags, unsigned flags,
 			 struct err *err)
 {
@@ -50,10 +70,7 @@ static int root_open_any(const struct root *root, const char *path, int open_fla
 	int fd =
 		root_resolve(root->fd, path, open_flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, magic);
 
-	if (fd < 0)
-		return err_set(err, fd, "%s%s%s: %s", root->live ? "" : root->path,
-			       *path == '/' ? "" : "/", path, strerror(-fd));
-	return fd;
+	return fd < 0 ? root_fail(root, path, fd, NULL, err) : fd;
 }
 
 int root_open_file(const struct root *root, const char *path, unsigned flags, struct err *err)
@@ -64,11 +81,11 @@ int root_open_file(const struct root *root, const char *path, unsigned flags, st
 	if (fd < 0)
 		return TAKE_FD(fd);
 	if (fstat(fd, &st) < 0)
-		return err_path(err, -errno, path);
+		return root_fail(root, path, -errno, NULL, err);
 	if (S_ISDIR(st.st_mode))
-		return err_path(err, -EISDIR, path);
+		return root_fail(root, path, -EISDIR, NULL, err);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -ENXIO, "%s: not a regular file", path);
+		return root_fail(root, path, -ENXIO, "not a regular file", err);
 	return TAKE_FD(fd);
 }
 
@@ -77,25 +94,34 @@ int root_open_dir(const struct root *root, const char *path, unsigned flags, str
 	return root_open_any(root, path, O_RDONLY | O_DIRECTORY, flags, err);
 }
 
-EVERY_TICK static int root_read_fd(int fd, const char *path, size_t cap, bool whole,
-				   struct buf *out, struct err *err)
+RARELY static int root_too_large(const struct root *root, const char *path, size_t cap,
+				 struct err *err)
+{
+	char what[60];
+
+	snprintf(what, sizeof(what), "larger than %zu bytes", cap);
+	return root_fail(root, path, -EFBIG, what, err);
+}
+
+EVERY_TICK static int root_read_fd(int fd, const struct root *root, const char *path, size_t cap,
+				   bool whole, struct buf *out, struct err *err)
 {
 	size_t start = out->len;
 
 	for (;;) {
 		if (!buf_reserve(out, out->len - start < 4096 ? 4096 : out->len - start))
-			return err_path(err, -ENOMEM, path);
+			return root_fail(root, path, -ENOMEM, NULL, err);
 		size_t room = out->cap - out->len - 1;
 		ssize_t n = pread(fd, out->data + out->len, room, (off_t)(out->len - start));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_path(err, -errno, path);
+			return root_fail(root, path, -errno, NULL, err);
 		if (n == 0)
 			break;
 		out->len += (size_t)n;
 		if (out->len - start > cap)
-			return err_set(err, -EFBIG, "%s: larger than %zu bytes", path, cap);
+			return root_too_large(root, path, cap, err);
 		if (whole && (size_t)n < room)
 			break;
 	}
@@ -108,7 +134,7 @@ int root_read(const struct root *root, const char *path, size_t cap, struct buf 
 {
 	AUTO_CLOSE int fd = root_open_file(root, path, 0, err);
 
-	return fd < 0 ? fd : root_read_fd(fd, path, cap, false, out, err);
+	return fd < 0 ? fd : root_read_fd(fd, root, path, cap, false, out, err);
 }
 
 int root_readlink(const struct root *root, const char *path, struct buf *out, struct err *err)
@@ -117,11 +143,11 @@ int root_readlink(const struct root *root, const char *path, struct buf *out, st
 	char target[4096];
 
 	if (fd < 0)
-		return err_path(err, fd, path);
+		return root_fail(root, path, fd, NULL, err);
 	ssize_t n = readlinkat(fd, "", target, sizeof(target));
 	if (n < 0)
 		/* readlinkat on an O_PATH descriptor says ENOENT for "not a link" */
-		return err_path(err, errno == ENOENT ? -EINVAL : -errno, path);
+		return root_fail(root, path, errno == ENOENT ? -EINVAL : -errno, NULL, err);
 	buf_add(out, target, (size_t)n);
 	return 0;
 }
@@ -132,9 +158,9 @@ int root_lstat(const struct root *root, const char *path, struct stat *ret, stru
 	struct stat st;
 
 	if (fd < 0)
-		return err_path(err, fd, path);
+		return root_fail(root, path, fd, NULL, err);
 	if (fstat(fd, &st) < 0)
-		return err_path(err, -errno, path);
+		return root_fail(root, path, -errno, NULL, err);
 	*ret = st;
 	return 0;
 }
@@ -164,7 +190,7 @@ int root_list(const struct root *root, const char *path,
 		return fd;
 	AUTO_CLOSEDIR DIR *dir = fdopendir(fd);
 	if (!dir)
-		return err_path(err, -errno, path);
+		return root_fail(root, path, -errno, NULL, err);
 	TAKE_FD(fd);
 
 	VEC(struct root_entry) entries = { 0 };
@@ -176,7 +202,7 @@ int root_list(const struct root *root, const char *path,
 		char *name = strdup(e->d_name);
 		if (!name || !vec_push(&entries, (struct root_entry){ name, e->d_type })) {
 			free(name);
-			r = err_path(err, -ENOMEM, path);
+			r = root_fail(root, path, -ENOMEM, NULL, err);
 			break;
 		}
 	}
@@ -194,16 +220,16 @@ int reread_open(struct reread *r, const struct root *root, const char *path, str
 {
 	int fd = root_open_file(root, path, 0, err);
 
-	*r = (struct reread){ .fd = fd < 0 ? -1 : fd, .path = path };
+	*r = (struct reread){ .fd = fd < 0 ? -1 : fd, .root = root, .path = path };
 	return fd < 0 ? fd : 0;
 }
 
 EVERY_TICK int reread_text(struct reread *r, struct buf *out, struct err *err)
 {
-	if (r->fd < 0)
-		return err_path(err, -EBADF, r->path);
+	if (r->fd < 0) /* may never have been opened: then it has no name either */
+		return r->root ? root_fail(r->root, r->path, -EBADF, NULL, err) : -EBADF;
 	buf_clear(out);
-	return root_read_fd(r->fd, r->path, ROOT_FILE_CAP, r->whole, out, err);
+	return root_read_fd(r->fd, r->root, r->path, ROOT_FILE_CAP, r->whole, out, err);
 }
 
 void reread_close(struct reread *r)

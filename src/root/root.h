@@ -16,6 +16,10 @@ struct root {
 	char path[256]; /* as the user gave it, for messages */
 };
 
+/* Parsers know no tree and name a file as this host has it ("/proc/stat: ..."): put the tree in
+ * front of such a text, as in every message of the functions below. Returns code. */
+int root_err(const struct root *root, int code, struct err *err);
+
 enum root_flags {
 	ROOT_MAGIC = 1, /* follow /proc/PID/root, /proc/PID/exe ...; honoured on a live root only */
 };
@@ -43,7 +47,8 @@ int root_list(const struct root *root, const char *path,
 
 /* A file that is read again and again: stays open, read with pread from 0. */
 struct reread {
-	int fd; /* -1 = not open */
+	int fd;                  /* -1 = not open */
+	const struct root *root; /* outlives it; for messages */
 	const char *path;
 	bool whole; /* the kernel gives all of it in one read (single_open): a short read is the end
 		     */

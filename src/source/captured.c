@@ -26,7 +26,7 @@ int captured_clock_parse(const char *text, struct tick *ret, struct err *err)
 
 	keys_parse(text, ' ', fields, ARRAY_LEN(fields), &c);
 	if (c.have != 7)
-		return err_set(err, -EBADMSG, CAPTURED_CLOCK ": not the three clocks");
+		return err_set(err, -EBADMSG, "/" CAPTURED_CLOCK ": not the three clocks");
 	ret->real_ns = c.real_ns;
 	ret->mono_ns = c.mono_ns;
 	ret->boot_ns = c.boot_ns;
@@ -50,8 +50,8 @@ static int captured_read(const struct root *root, const struct tick_source_optio
 	if (r < 0)
 		return err_set(err, r, "out of memory");
 	if (root_read(root, CAPTURED_CLOCK, 4096, &text, NULL) == 0)
-		return captured_clock_parse(buf_str(&text), ret, err);
-	return 0;
+		r = captured_clock_parse(buf_str(&text), ret, err);
+	return root_err(root, r, err);
 }
 
 int captured_before(const struct root *root, struct root *ret)
@@ -81,6 +81,12 @@ static int captured_static(const struct root *root, const struct tick_source_opt
 		return 0;
 	}
 	r = captured_read(&earlier, options, before, NULL, &ignored, err);
+	if (r == 0 && after->mono_ns <= before->mono_ns)
+		unknowns_add(unknowns, "rates", "%s/" CAPTURED_CLOCK ": %s", root->path,
+			     root_exists(root, CAPTURED_CLOCK)
+				     ? "not after the clock in " CAPTURED_BEFORE
+				       ": the two readings cannot be compared"
+				     : "is missing: the two readings cannot be compared");
 	return r < 0 ? r : 1;
 }
 

@@ -110,7 +110,7 @@ void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const 
 		r = reread_text(&c->proc_cgroups, text, &err);
 	if (r == 0)
 		r = proc_cgroups_parse(buf_str(text), row, &err);
-	if (r < 0 && offer->memory != CGROUP_MEMORY_V2)
+	if (root_err(root, r, &err) < 0 && offer->memory != CGROUP_MEMORY_V2)
 		unknowns_add(unknowns, "tracked memory cgroups", "%s", err.text);
 	if (c->stat.fd >= 0) {
 		r = reread_text(&c->stat, text, &err);
@@ -119,7 +119,7 @@ void cgroup_counts_read(struct cgroup_counts *c, const struct root *root, const 
 	} else {
 		r = err_set(&err, -ENOENT, "/%s cannot be read", c->stat_path);
 	}
-	if (r < 0 && offer->memory == CGROUP_MEMORY_V2)
+	if (root_err(root, r, &err) < 0 && offer->memory == CGROUP_MEMORY_V2)
 		unknowns_add(unknowns, "dying memory cgroups", "%s", err.text);
 	if (offer->namespaced)
 		unknowns_add(unknowns, "live memory cgroups",

@@ -156,8 +156,10 @@ EVERY_TICK static void tick_read_file(struct tick_source *s, size_t i, struct ti
 		r = reread_text(file, &s->text, &err);
 	if (r == 0)
 		r = files[i].parse(buf_str(&s->text), t, &err);
-	if (r < 0 && files[i].what)
+	if (r < 0 && files[i].what) {
+		root_err(s->root, r, &err);
 		unknowns_add(unknowns, files[i].what, "%s", err.text);
+	}
 }
 
 static void tick_read_irqs(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
@@ -172,7 +174,8 @@ static void tick_read_irqs(struct tick_source *s, struct tick *t, struct unknown
 		nic_irq_close(&s->nic_irq);
 		(void)nic_irq_open(&s->nic_irq, s->root, NULL);
 	}
-	if (nic_irq_read(&s->nic_irq, &s->text, t, &err) < 0)
+	int r = nic_irq_read(&s->nic_irq, &s->text, t, &err);
+	if (root_err(s->root, r, &err) < 0)
 		unknowns_add(unknowns, "network interrupts", "%s", err.text);
 }
 

@@ -34,6 +34,20 @@ refuses "unexpected argument 'now'" "$zscope" check now
 refuses "/does/not/exist" "$zscope" check --root /does/not/exist
 refuses "/does/not/exist" "$zscope" cores --root /does/not/exist
 refuses "proc/stat" "$zscope" cores --root empty
+# whatever is wrong with a file of a captured host, it is named below that host
+mkdir -p h/proc h/.zscope/before/proc h/.zscope/before/.zscope
+printf 'cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n' | tee h/proc/stat >h/.zscope/before/proc/stat
+refuses "h/.zscope/clock: is missing: the two readings cannot be compared" "$zscope" cores --root h
+printf 'real_ns 3\nmono_ns 3\nboot_ns 3\n' | tee h/.zscope/clock >h/.zscope/before/.zscope/clock
+refuses "h/.zscope/clock: not after the clock in .zscope/before: the two readings cannot be compared" "$zscope" cores --root h
+echo x >h/.zscope/clock
+refuses "zscope: h/.zscope/clock: not the three clocks" "$zscope" cores --root h
+rm h/.zscope/clock
+echo x >h/proc/stat
+refuses "zscope: h/proc/stat: no line of any core" "$zscope" cores --root h
+rm h/proc/stat
+mkfifo h/proc/stat
+refuses "zscope: h/proc/stat: not a regular file" "$zscope" cores --root h
 tar -cf bare.tar empty
 refuses "bare.tar/proc/stat" "$zscope" cores --root bare.tar
 refuses "bare.tar: no systemd unit directory" "$zscope" audit --root bare.tar
@@ -57,6 +71,9 @@ refuses "not a time" "$zscope" cores --at "9999-01-01 10:00"
 refuses "empty, no capture" "$zscope" check --root nothing.tar.zst
 refuses "--interval" "$zscope" check --interval 0
 refuses "--interval" "$zscope" capture --interval 1ms -o new.tar.zst
+mkdir taken && : >taken/x.tar.zst
+refuses "taken/x.tar.zst: File exists" "$zscope" capture --interval 30s -o taken/x.tar.zst
+refuses "taken/none/x.tar.zst: No such file" "$zscope" capture --interval 30s -o taken/none/x.tar.zst
 refuses "--interval takes" "$zscope" record --store new --for 1s --interval 1d
 refuses "--segment takes" "$zscope" record --store new --for 1s --segment 0
 refuses "--segment takes" "$zscope" record --store new --for 1s --segment 1h

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "fake_root.h"
 #include "root_resolve.h"
+#include "text.h"
 
 static void link_at(struct fake_root *fake, const char *target, const char *path)
 {
@@ -110,6 +111,46 @@ TEST(rereads_what_changed)
 	CHECK_EQ(reread_text(&file, &text, NULL), 0);
 	CHECK_STR(text.data, "second");
 	reread_close(&file);
+}
+
+/* Whatever fails, the file is named below the tree as it was given. */
+TEST(errors_name_the_tree)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	AUTO_BUF struct buf text = { 0 };
+	struct reread file;
+	struct stat st;
+	struct err err;
+
+	fake_root_put(&fake, "proc/stat", "one");
+	text_copy(fake.root.path, sizeof(fake.root.path), "h");
+	CHECK(root_read(&fake.root, "proc/none", 100, &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc/none: No such file or directory");
+	CHECK(root_read(&fake.root, "proc", 100, &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc: Is a directory");
+	CHECK(root_read(&fake.root, "proc/stat", 2, &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc/stat: larger than 2 bytes");
+	CHECK(root_readlink(&fake.root, "proc/stat", &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc/stat: Invalid argument");
+	CHECK(root_lstat(&fake.root, "proc/none", &st, &err) < 0);
+	CHECK_STR(err.text, "h/proc/none: No such file or directory");
+	CHECK_EQ(mkfifoat(fake.root.fd, "proc/fifo", 0600), 0);
+	CHECK(root_read(&fake.root, "proc/fifo", 100, &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc/fifo: not a regular file");
+	CHECK_EQ(reread_open(&file, &fake.root, "proc/stat", &err), 0);
+	reread_close(&file);
+	CHECK(reread_text(&file, &text, &err) < 0);
+	CHECK_STR(err.text, "h/proc/stat: Bad file descriptor");
+
+	err_set(&err, -ENODATA, "/proc/stat: no line of any core");
+	CHECK_EQ(root_err(&fake.root, -ENODATA, &err), -ENODATA);
+	CHECK_STR(err.text, "h/proc/stat: no line of any core");
+	root_err(&fake.root, -ENODATA, &err); /* once */
+	CHECK_STR(err.text, "h/proc/stat: no line of any core");
+	text_copy(fake.root.path, sizeof(fake.root.path), "/h");
+	err_set(&err, -ENODATA, "/h/proc/stat: no line of any core");
+	root_err(&fake.root, -ENODATA, &err);
+	CHECK_STR(err.text, "/h/proc/stat: no line of any core");
 }
 
 TEST_MAIN
