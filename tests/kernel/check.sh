@@ -84,6 +84,8 @@ r=$?
 	echo "FAILED: capture as nobody"
 	status=1
 }
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/zscope" capture -o "$tmp/denied.tar.zst" >/dev/null 2>"$tmp/err"
+grep -q 'Permission denied: give a file that you may write with -o' "$tmp/err" || { echo "FAILED: capture where it may not write: $(cat "$tmp/err")"; status=1; }
 grep -q '"what":"kernel log"' "$tmp/capture" || [ "$(cat /proc/sys/kernel/dmesg_restrict)" = 0 ] || {
 	echo "FAILED: capture as nobody does not say that the kernel log is missing"
 	cat "$tmp/capture"
