@@ -63,10 +63,10 @@ static void redact_words(const char *p, const char *end, struct buf *out)
 			equals = !equals && *p == '=' ? p : equals;
 		}
 		bool rest = p - word == 2 && memcmp(word, "--", 2) == 0;
-		if (equals)
+		if (equals && !memchr(word, ' ', (size_t)(equals - word)))
 			buf_addf(out, "%.*s=" REDACTED, (int)(equals - word), word);
-		else if (memchr(word, '"', (size_t)(p - word)))
-			buf_add_str(out, REDACTED); /* the end of a value that was cut in two */
+		else if (equals || memchr(word, '"', (size_t)(p - word)))
+			buf_add_str(out, REDACTED); /* no name, or a value that was cut in two */
 		else
 			buf_add(out, word, (size_t)(p - word));
 		if (rest && p < end) {

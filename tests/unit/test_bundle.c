@@ -137,7 +137,7 @@ TEST(the_kernel_log_loses_its_secrets)
 		"30,6,9,-;systemd[1]: hunter2\n SUBSYSTEM=hunter2\n"
 		"12,7,9,-;zscope-lab: a line of the lab\n"
 		"4,8,9,-;eth0: hello=1\n SUBSYSTEM=net\n"
-		"[    0.0] Kernel command line: x=hunter2 \"y=hunter2 z\" quiet\n",
+		"[    0.0] Kernel command line: x=hunter2 \"y=hunter2 z\" \"hunter2 a=b\" quiet\n",
 		&out);
 	CHECK_STR(out.data,
 		  "6,1,0,-;Command line: root=… quiet a.b=… -- …\n"
@@ -149,7 +149,7 @@ TEST(the_kernel_log_loses_its_secrets)
 		  "30,6,9,-;…\n"
 		  "12,7,9,-;zscope-lab: a line of the lab\n"
 		  "4,8,9,-;eth0: hello=1\n SUBSYSTEM=net\n"
-		  "[    0.0] Kernel command line: x=… \"y=… quiet\n");
+		  "[    0.0] Kernel command line: x=… \"y=… … quiet\n");
 }
 
 TEST(clocks_of_a_reading)
