@@ -101,18 +101,16 @@ static void print_unknown(const struct unknowns *unknowns)
 }
 
 /* What the last day of the recording says; silent when there is none. */
-static void read_growth(const char *dir, uint64_t now_ns, struct around *a)
+static void read_history(const char *dir, uint64_t now_ns, struct around *a,
+			 struct census_history *ret)
 {
-	AUTO(census_history_free) struct census_history history = { 0 };
-
-	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, &history, NULL) < 0)
+	if (census_history_read(dir, now_ns, ZOMBIES_HISTORY_S * NS_PER_S, ret, NULL) < 0)
 		return;
-	around_judge(&history, a);
-	a->reclaim = history.reclaim; /* a watch replaces it by what it sees itself */
-	a->reclaim_known = history.have_reclaim;
-	history.reclaim = (struct reclaim_summary){ 0 };
-	a->past = history.churn;
-	history.churn = (struct churn_summary){ 0 };
+	a->reclaim = ret->reclaim; /* a watch replaces it by what it sees itself */
+	a->reclaim_known = ret->have_reclaim;
+	ret->reclaim = (struct reclaim_summary){ 0 };
+	a->past = ret->churn;
+	ret->churn = (struct churn_summary){ 0 };
 }
 
 /* When each was made, as far as the recording of this boot goes back. */
@@ -154,7 +152,8 @@ static int status_of(const struct census_summary *s)
 
 static int read_around(struct invocation *in, const struct root *root, const struct offer *offer,
 		       const struct envelope *envelope, struct around *ret,
-		       struct unknowns *unknowns, struct err *err)
+		       struct census_history *ret_history, struct unknowns *unknowns,
+		       struct err *err)
 {
 	const struct zombies_cli *o = in->options;
 
@@ -166,7 +165,7 @@ static int read_around(struct invocation *in, const struct root *root, const str
 	ret->cost_known = true;
 	ret->host_bytes = host_bytes(root);
 	if (root->live)
-		read_growth(dir, in->now_ns, ret);
+		read_history(dir, in->now_ns, ret, ret_history);
 	int r = o->watch.set
 			? zombies_watch(root, offer, o->watch.value, &in->diag, ret, unknowns, err)
 			: 0;
@@ -250,6 +249,7 @@ static int zombies_of(struct invocation *in, const struct root *root, const stru
 	AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 	AUTO_CENSUS_SUMMARY struct census_summary summary = { 0 };
 	AUTO(printing_free) struct printing p = { .options = o, .json = in->common.json };
+	AUTO(census_history_free) struct census_history history = { 0 };
 	AUTO_BUF struct buf below = { 0 };
 	struct zombies_options want = { .live_too = true, .arg = &p };
 	struct census_totals totals = { 0 };
@@ -258,7 +258,7 @@ static int zombies_of(struct invocation *in, const struct root *root, const stru
 
 	envelope_read(root, &envelope);
 	if (r == 0)
-		r = read_around(in, root, offer, &envelope, around, unknowns, err);
+		r = read_around(in, root, offer, &envelope, around, &history, unknowns, err);
 	if (r < 0)
 		return r;
 	want.below = o->below && strcmp(buf_str(&below), "/") != 0 ? buf_str(&below) : NULL;
@@ -280,6 +280,7 @@ static int zombies_of(struct invocation *in, const struct root *root, const stru
 		     : zombies_read(root, offer, &want, &files, &summary, &totals, unknowns, err);
 	if (r < 0)
 		return r;
+	around_judge(&history, &summary, around);
 	struct view_zombies view = {
 		.offer = offer,
 		.summary = &summary,

@@ -10,12 +10,20 @@
 static const uint64_t around_ram_ns = 60 * NS_PER_S;
 enum { AROUND_MOST_CORES = 100000 };
 
-void around_judge(const struct census_history *h, struct around *a)
+void around_judge(const struct census_history *h, const struct census_summary *now,
+		  struct around *a)
 {
-	uint64_t expected = a->verdict_known ? a->verdict.percpu_bytes + a->verdict.slab_bytes : 0;
+	struct growth_measured m = { .reclaim = h->reclaim_points.items,
+				     .n_reclaim = h->reclaim_points.len };
 
-	growth_judge(h->list.items, h->list.len, expected, a->host_bytes, &a->footprint,
-		     &a->growth);
+	if (now->have & CENSUS_TRACKED)
+		m.tracked = now->tracked;
+	if (now->have & CENSUS_PART ? now->have & CENSUS_HOST_DYING : now->have & CENSUS_DYING)
+		m.dying = now->have & CENSUS_PART ? now->host_dying : now->dying;
+	if (a->cost_known && a->cost.have_numa_stat)
+		m.read_ns = a->cost.numa_stat_ns;
+	growth_judge(h->list.items, h->list.len, a->verdict_known ? &a->verdict : NULL, &m,
+		     a->host_bytes, &a->footprint, &a->growth);
 }
 
 /* RAM of the host that recorded, as its last ticks tell; 0 = they do not. */
@@ -80,7 +88,7 @@ int around_read_recorded(struct stream *stream, const struct around_window *w,
 	take_window(w->from_ns != w->trend_from_ns ? &part : ret_history, ret);
 	ret->verdict_known = recorded_verdict(ret_history, &ret->verdict);
 	ret->host_bytes = recorded_ram(stream, w->to_ns);
-	around_judge(ret_history, ret);
+	around_judge(ret_history, &ret_history->last, ret);
 	return 0;
 }
 

@@ -32,8 +32,10 @@ struct around_window {
 	uint64_t to_ns;
 };
 
-/* Growth and footprint; the verdict and host_bytes must be known before. */
-void around_judge(const struct census_history *h, struct around *a);
+/* Growth, footprint and onsets; verdict, cost and host_bytes must be known before. now: the census
+ * that the cost belongs to. */
+void around_judge(const struct census_history *h, const struct census_summary *now,
+		  struct around *a);
 /* *ret_history gets the censuses, the last one whole, and the META lines; both must be zeroed, and
  * freed also after a failure. No census at all is no failure: ret_history->have_last tells. */
 int around_read_recorded(struct stream *stream, const struct around_window *w,

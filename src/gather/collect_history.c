@@ -24,7 +24,9 @@ int collect_history(const struct collect_window *w, struct collected *c, struct 
 	int r = census_history_read(w->history_dir, w->to_ns, history_reach_ns, &history, err);
 	if (r < 0)
 		return r;
-	growth_compute(history.list.items, history.list.len, 0, &growth);
+	/* how fast, not when it hurts */
+	growth_compute(history.list.items, history.list.len, 0,
+		       &(struct growth_onset){ .basis = GROWTH_BY_NOTHING }, &growth);
 	if (!growth.known || growth.to_ns - growth.from_ns < history_least_ns ||
 	    growth.to_ns + history_least_ns < w->to_ns)
 		return err_set(err, -ENODATA, "the recording is too short to tell growth");

@@ -35,13 +35,13 @@ static double median_slope(const struct census_point *p, size_t n, double *slope
 }
 
 void growth_compute(const struct census_point *points, size_t n, uint64_t footprint_bytes,
-		    struct growth *ret)
+		    const struct growth_onset *onset, struct growth *ret)
 {
 	struct census_point some[GROWTH_MOST_POINTS];
 	size_t m = MIN_OF(n, (size_t)GROWTH_MOST_POINTS);
 	AUTO_FREE double *slopes = calloc(m * m / 2 + 1, sizeof(*slopes));
 
-	*ret = (struct growth){ .points = n };
+	*ret = (struct growth){ .points = n, .onset = *onset };
 	if (!slopes || n < GROWTH_LEAST_POINTS ||
 	    points[n - 1].time_ns < points[0].time_ns + GROWTH_LEAST_S * NS_PER_S)
 		return;
@@ -52,16 +52,16 @@ void growth_compute(const struct census_point *points, size_t n, uint64_t footpr
 	ret->to_ns = points[n - 1].time_ns;
 	ret->rate_per_hour = median_slope(some, m, slopes);
 	uint64_t now = points[n - 1].dying;
-	if (now >= GROWTH_THRESHOLD) /* whether or not they still grow */
+	double limit = (double)onset->zombies;
+	if (onset->zombies && now >= onset->zombies) /* whether or not they still grow */
 		ret->reaches_ns = ret->to_ns;
 	if (ret->rate_per_hour < 0.01)
 		return;
 	ret->doubling_hours = (double)now / ret->rate_per_hour;
-	double hours =
-		now >= GROWTH_THRESHOLD ? 0 : (GROWTH_THRESHOLD - (double)now) / ret->rate_per_hour;
-	if (hours < GROWTH_FAR_HOURS)
+	double hours = (double)now >= limit ? 0 : (limit - (double)now) / ret->rate_per_hour;
+	if (onset->zombies && hours < GROWTH_FAR_HOURS)
 		ret->reaches_ns = ret->to_ns + (uint64_t)(hours * 3.6e12);
-	ret->reboot_days = GROWTH_THRESHOLD / ret->rate_per_hour / 24;
+	ret->reboot_days = limit / ret->rate_per_hour / 24;
 	ret->ram_bytes_per_day = (uint64_t)(ret->rate_per_hour * 24 * (double)footprint_bytes);
 }
 
@@ -82,6 +82,8 @@ void growth_ram(struct growth *g, uint64_t dying, uint64_t footprint_bytes, uint
 
 /* Fewer zombies than this drown in what else happens on a host. */
 enum { FOOTPRINT_LEAST = 500 };
+/* A slope of reclaim out of fewer pairs of stretches is chance. */
+enum { ONSET_LEAST_SLOPES = 5, ONSET_MOST_SLOPES = 20000 };
 
 static bool is_weighed(const struct census_point *p)
 {
@@ -135,14 +137,100 @@ void footprint_measure(const struct census_point *points, size_t n, struct footp
 	ret->slab_bytes = (uint64_t)slab;
 }
 
-void growth_judge(const struct census_point *points, size_t n, uint64_t expected_bytes,
-		  uint64_t host_bytes, struct footprint *ret_footprint, struct growth *ret)
+/* A read walks every memory cgroup, live ones too. */
+static bool onset_of_reads(const struct growth_measured *m, struct growth_onset *ret)
 {
+	if (!m->read_ns || m->dying < FOOTPRINT_LEAST || m->tracked < m->dying)
+		return false;
+	double each = (double)m->read_ns / (double)m->tracked;
+	double all = (double)GROWTH_SLOW_NS / each, live = (double)(m->tracked - m->dying);
+	if (all < live + 1 || all > 1e12)
+		return false;
+	*ret = (struct growth_onset){ .basis = GROWTH_BY_READS,
+				      .zombies = (uint64_t)(all - live),
+				      .ns_per_zombie = each,
+				      .measured_over = m->dying };
+	return true;
+}
+
+/* Slopes of the passes' length over zombies, of pairs that lie far enough apart; their number. */
+static size_t reclaim_slopes(const struct growth_measured *m, uint64_t cgroup, double *ret,
+			     size_t most, uint64_t *ret_widest)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_reclaim; i++)
+		for (size_t j = i + 1; j < m->n_reclaim && n < most; j++) {
+			const struct reclaim_point *a = &m->reclaim[i], *b = &m->reclaim[j];
+			if (a->cgroup != cgroup || b->cgroup != cgroup)
+				continue;
+			uint64_t apart =
+				MAX_OF(a->zombies, b->zombies) - MIN_OF(a->zombies, b->zombies);
+			if (apart < FOOTPRINT_LEAST)
+				continue;
+			*ret_widest = MAX_OF(*ret_widest, apart);
+			ret[n++] = ((double)b->p99_ns - (double)a->p99_ns) /
+				   ((double)b->zombies - (double)a->zombies);
+		}
+	return n;
+}
+
+/* Where the passes of one cgroup, or of the host, were seen among few and among many zombies. Only
+ * where it has most of the host's: the host's growth is then its own. */
+static bool onset_of_reclaim(const struct growth_measured *m, struct growth_onset *ret)
+{
+	AUTO_FREE double *slopes = calloc(ONSET_MOST_SLOPES, sizeof(*slopes));
+	const struct reclaim_point *most = NULL;
+	uint64_t widest = 0;
+
+	for (size_t i = 0; i < m->n_reclaim; i++)
+		if (!most || m->reclaim[i].zombies > most->zombies)
+			most = &m->reclaim[i];
+	if (!slopes || !most || most->zombies < m->dying / 2)
+		return false;
+	size_t n = reclaim_slopes(m, most->cgroup, slopes, ONSET_MOST_SLOPES, &widest);
+	if (n < ONSET_LEAST_SLOPES)
+		return false;
+	qsort(slopes, n, sizeof(*slopes), ascending);
+	double each = slopes[n / 2];
+	double left = (double)GROWTH_SLOW_NS - (double)most->p99_ns;
+	/* not the zombies' doing, when passes do not get longer with them throughout */
+	if (slopes[n / 4] <= 0 || left / each > 1e12)
+		return false;
+	double zombies = (double)most->zombies + left / each;
+	*ret = (struct growth_onset){ .basis = GROWTH_BY_RECLAIM,
+				      .zombies = zombies < 1 ? 1 : (uint64_t)zombies,
+				      .ns_per_zombie = each,
+				      .measured_over = widest };
+	return true;
+}
+
+void growth_onset_of(const struct zombie_verdict *verdict, const struct growth_measured *measured,
+		     struct growth_onset *ret)
+{
+	const char *id = verdict ? verdict->id : "";
+
+	*ret = (struct growth_onset){ .basis = GROWTH_BY_INCIDENT, .zombies = GROWTH_INCIDENT };
+	if (strcmp(id, "references") == 0)
+		*ret = (struct growth_onset){ .basis = GROWTH_BY_NOTHING };
+	else if (strcmp(id, "stat-reads") == 0)
+		(void)onset_of_reads(measured, ret);
+	else if (strcmp(id, "reclaim-and-ram") == 0)
+		(void)onset_of_reclaim(measured, ret);
+}
+
+void growth_judge(const struct census_point *points, size_t n, const struct zombie_verdict *verdict,
+		  const struct growth_measured *measured, uint64_t host_bytes,
+		  struct footprint *ret_footprint, struct growth *ret)
+{
+	struct growth_onset onset;
 	struct footprint f;
 
 	footprint_measure(points, n, &f);
-	uint64_t each = f.known ? f.percpu_bytes + f.slab_bytes : expected_bytes;
-	growth_compute(points, n, each, ret);
+	uint64_t expected = verdict ? verdict->percpu_bytes + verdict->slab_bytes : 0;
+	uint64_t each = f.known ? f.percpu_bytes + f.slab_bytes : expected;
+	growth_onset_of(verdict, measured, &onset);
+	growth_compute(points, n, each, &onset, ret);
 	growth_ram(ret, n ? points[n - 1].dying : 0, each, host_bytes);
 	*ret_footprint = f;
 }

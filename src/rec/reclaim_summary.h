@@ -50,6 +50,15 @@ struct reclaim_payer_row {
 	uint64_t max_ns; /* 0 = not known: a longer one came before this stretch */
 };
 
+/* How long passes were among so many zombies, in one stretch of a recording. */
+struct reclaim_point {
+	uint64_t cgroup; /* id of the one at its limit; 0 = the host */
+	uint64_t zombies, p99_ns;
+};
+
+/* A percentile of fewer passes than this is that of single ones. */
+enum { RECLAIM_POINT_PASSES = 100 };
+
 struct reclaim_summary {
 	uint64_t from_ns, to_ns; /* wall clock */
 	uint64_t lost;           /* passes that could not be counted */

@@ -28,6 +28,19 @@ static int take_reclaim(const struct frame *frame, struct census_history *ret, s
 	if (reclaim_summary_decode(frame->payload, frame->len, &s) < 0)
 		return 0;
 	ret->have_reclaim = true;
+	vec_foreach (&s.rows, row) {
+		struct reclaim_point p = { .cgroup = row->cgroup,
+					   .zombies = row->zombies,
+					   .p99_ns = reclaim_row_percentile(row, 0.99) };
+		/* background work makes nobody wait; who asked for it may have asked for anything
+		 */
+		if (!row->zombies_known || row->passes < RECLAIM_POINT_PASSES ||
+		    row->kind == RECLAIM_KIND_KSWAPD || row->kind == RECLAIM_KIND_ASKED ||
+		    ret->reclaim_points.len >= CENSUS_HISTORY_RECLAIM_POINTS)
+			continue;
+		if (!vec_push(&ret->reclaim_points, p))
+			return err_set(err, -ENOMEM, "out of memory");
+	}
 	return reclaim_summary_merge(&ret->reclaim, &s) ? 0
 							: err_set(err, -ENOMEM, "out of memory");
 }
@@ -151,6 +164,7 @@ int census_history_lives(const char *store_dir, uint64_t from_ns, uint64_t to_ns
 void census_history_free(struct census_history *h)
 {
 	vec_free(&h->list);
+	vec_free(&h->reclaim_points);
 	census_summary_free(&h->last);
 	churn_summary_free(&h->churn);
 	reclaim_summary_free(&h->reclaim);

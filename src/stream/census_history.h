@@ -11,8 +11,11 @@
 #include "reclaim_summary.h"
 #include "vec.h"
 
+enum { CENSUS_HISTORY_RECLAIM_POINTS = 2000 };
+
 struct census_history {
-	VEC(struct census_point) list; /* in time order */
+	VEC(struct census_point) list;            /* in time order */
+	VEC(struct reclaim_point) reclaim_points; /* of stretches with enough passes, in order */
 	struct reclaim_summary reclaim;
 	bool have_reclaim; /* it was measured; there may have been none */
 	struct churn_summary churn;

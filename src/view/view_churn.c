@@ -134,6 +134,24 @@ void view_churn_text(FILE *out, const struct terminal *term, const struct churn_
 		fprintf(out, "%llu events were lost\n", (unsigned long long)s->lost);
 }
 
+static void onset_json(struct json *j, const struct growth_onset *o)
+{
+	static const char *const bases[] = { [GROWTH_BY_INCIDENT] = "incident",
+					     [GROWTH_BY_READS] = "measured",
+					     [GROWTH_BY_RECLAIM] = "measured",
+					     [GROWTH_BY_NOTHING] = "none" };
+
+	json_str(j, "basis", bases[o->basis]);
+	if (o->zombies)
+		json_u64(j, "threshold", o->zombies);
+	if (o->basis != GROWTH_BY_READS && o->basis != GROWTH_BY_RECLAIM)
+		return;
+	json_str(j, "measured", o->basis == GROWTH_BY_READS ? "reads" : "reclaim");
+	json_f64(j, "measured_ns_per_zombie", o->ns_per_zombie, 3);
+	json_u64(j, "measured_over_zombies", o->measured_over);
+	json_u64(j, "slow_ns", GROWTH_SLOW_NS);
+}
+
 void view_growth_json(struct json *j, const struct growth *g)
 {
 	if (!g->known)
@@ -143,7 +161,7 @@ void view_growth_json(struct json *j, const struct growth *g)
 	json_time(j, "from", g->from_ns);
 	json_time(j, "to", g->to_ns);
 	json_u64(j, "points", g->points);
-	json_u64(j, "threshold", GROWTH_THRESHOLD);
+	onset_json(j, &g->onset);
 	if (g->reaches_ns)
 		json_time(j, "reaches", g->reaches_ns);
 	if (g->doubling_hours > 0)
@@ -181,21 +199,46 @@ static void about(FILE *out, double days)
 		fprintf(out, "about %.*f hours", days * 24 < 2 ? 1 : 0, days * 24);
 }
 
-static void onset_text(FILE *out, const struct growth *g)
+/* What happens at that number, and how that is known. */
+static const char *onset_means(const struct growth_onset *o)
 {
-	char day[TIMEFMT_MAX], limit[NUMBERS_MAX], ram[NUMBERS_MAX];
+	switch (o->basis) {
+	case GROWTH_BY_READS:
+		return "where a read of memory.numa_stat takes 1 s (by what it takes here now)";
+	case GROWTH_BY_RECLAIM:
+		return "where one pass of reclaim in a hundred takes 1 s (by how they grew here)";
+	default:
+		return "the number at which the original incident's hosts stalled (not measured on "
+		       "this one)";
+	}
+}
 
-	numbers_count(limit, GROWTH_THRESHOLD);
+static void cpu_onset_text(FILE *out, const struct growth *g)
+{
+	char day[TIMEFMT_MAX], limit[NUMBERS_MAX];
+
+	if (g->onset.basis == GROWTH_BY_NOTHING) {
+		fprintf(out, "CPU: no number of zombies is known at which this kernel stalls\n");
+		return;
+	}
+	numbers_count(limit, g->onset.zombies);
 	if (g->reaches_ns && g->reaches_ns <= g->to_ns)
-		fprintf(out, "%s zombies, where hosts stalled, are reached\n", limit);
+		fprintf(out, "%s zombies are reached, %s\n", limit, onset_means(&g->onset));
 	else if (g->reaches_ns)
-		fprintf(out, "reaches %s zombies, where hosts stalled, %s\n", limit,
-			on_day(day, g->reaches_ns));
+		fprintf(out, "reaches %s zombies %s: %s\n", limit, on_day(day, g->reaches_ns),
+			onset_means(&g->onset));
 	if (g->reboot_days > 0) {
 		fprintf(out, "a reboot fixes it for ");
 		about(out, g->reboot_days);
 		fprintf(out, ": at this rate none becomes %s in that time\n", limit);
 	}
+}
+
+static void onset_text(FILE *out, const struct growth *g)
+{
+	char day[TIMEFMT_MAX], ram[NUMBERS_MAX];
+
+	cpu_onset_text(out, g);
 	if (!g->ram_bytes_per_day)
 		return;
 	fprintf(out, "RAM: %s a day are lost to them", numbers_bytes(ram, g->ram_bytes_per_day));

@@ -112,7 +112,7 @@ try {
     const hurt = await part("when it will hurt");
     const f = (await (await fetch(server.url + "api/v1/zombies")).json()).forecast;
     const day = await page.evaluate((ns) => { const d = new Date(ns / 1e6), p = (n) => String(n).padStart(2, "0"); return `${d.getFullYear()}-${p(d.getMonth() + 1)}-${p(d.getDate())} ${p(d.getHours())}:${p(d.getMinutes())}`; }, f.ram_reaches_ns);
-    check("zombies: the onset by number", /CPU: so many zombies stalled hosts 59,970 \+900 an hour 70,000 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d in 11 h 0\d min/.test(hurt), hurt);
+    check("zombies: the onset by number", /CPU: the original incident's hosts stalled at that number \(not measured on this one\) 59,970 \+900 an hour 70,000 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d in 11 h 0\d min/.test(hurt), hurt);
     check("zombies: and by RAM, later", hurt.includes("RAM: a tenth of the host's 16.1 GB +5.8 GB a day 38.4 GB " + day) && / in 3 d 20 h/.test(hurt) && f.ram_reaches_ns > f.reaches_ns, hurt);
     const took = await part("what reclaim took");
     check("zombies: where reclaim ran and how long", /1,500 38 s 21 ms 21 ms 90 ms 6.3 GB 31,000 \/jobs\.slice\/job"><img src=x onerror=window\.hacked=1>.*\.scope is at its limit/.test(took), took);

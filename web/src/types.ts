@@ -83,9 +83,9 @@ export interface Pin { kind: string; file?: string; device?: string; inode?: num
 export interface PinFile extends Pin { zombies: number }
 export interface Holder { zombies: number; bytes?: number; freed_by?: string }
 export interface Zombie { id: number; path: string; owner?: string; bytes?: number; file_bytes?: number; anon_bytes?: number; shmem_bytes?: number; slab_bytes?: number; created?: string; died?: string; creator?: string; pins?: Pin[] }
-// Two onsets: so many zombies that hosts stalled, and so much RAM.
+// Two onsets: so many zombies that the CPU hurts, and so much RAM.
 export interface Forecast {
-  from_ns: number; to_ns: number; points: number; threshold: number; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number;
+  from_ns: number; to_ns: number; points: number; threshold?: number; basis?: "measured" | "incident" | "none"; measured?: "reads" | "reclaim"; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number;
   ram_bytes_per_day?: number; ram_bytes_now?: number; ram_limit_bytes?: number; ram_reaches_ns?: number;
 }
 export interface ChurnGroup { owner: string; made: number; removed: number; released?: number; every_s?: number; creator?: { comm: string; pid: number; ppid?: number; parent_comm?: string; cgroup?: string; unit?: string } }

@@ -14,12 +14,20 @@ function When(props: { at_ns?: number; from_ns: number; known: boolean }): JSX.E
 
 interface Onset { what: string; now: string; rate: string; limit: string; at_ns?: number; known: boolean }
 
-// Two things can come first: the number at which hosts stalled, and a tenth of the host's RAM.
+// What happens at that number of zombies, and how it is known.
+function cpuOnset(f: Forecast): string {
+  if (f.basis === "none") return "CPU: no number of zombies is known at which this kernel stalls";
+  if (f.measured === "reads") return "CPU: a read of memory.numa_stat takes 1 s (by what it takes here)";
+  if (f.measured === "reclaim") return "CPU: one pass of reclaim in a hundred takes 1 s (by how they grew here)";
+  return "CPU: the original incident's hosts stalled at that number (not measured on this one)";
+}
+
+// Two things can come first: the number at which the CPU hurts, and a tenth of the host's RAM.
 export function Onsets(props: { data: Zombies; forecast: Forecast }): JSX.Element {
   const { data, forecast: f } = props;
   const rate = Math.round(data.rate_per_hour ?? 0), plus = rate > 0 ? "+" : "";
   const rows: Onset[] = [
-    { what: "CPU: so many zombies stalled hosts", now: count(data.dying), rate: `${plus}${count(rate)} an hour`, limit: count(f.threshold), at_ns: f.reaches_ns, known: true },
+    { what: cpuOnset(f), now: count(data.dying), rate: `${plus}${count(rate)} an hour`, limit: f.basis === "none" ? "none known" : count(f.threshold), at_ns: f.reaches_ns, known: f.basis !== "none" },
     { what: "RAM: a tenth of the host's", now: bytes(f.ram_bytes_now), rate: f.ram_bytes_per_day ? `+${bytes(f.ram_bytes_per_day)} a day` : rate > 0 ? "unknown" : "none", limit: bytes(f.ram_limit_bytes), at_ns: f.ram_reaches_ns, known: f.ram_limit_bytes !== undefined },
   ];
   const columns: Column<Onset>[] = [
