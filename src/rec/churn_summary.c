@@ -167,6 +167,8 @@ bool churn_summary_merge(struct churn_summary *s, const struct churn_summary *fr
 	s->to_ns = s->to_ns > from->to_ns ? s->to_ns : from->to_ns;
 	s->lost += from->lost;
 	s->creators_known |= from->creators_known;
+	vec_foreach (&s->groups, g) /* what was young at the end of the stretch before is not now */
+		g->young = 0;
 	vec_foreach (&from->groups, g) {
 		struct churn_group *sum = group_like(s, g);
 		if (!sum && s->groups.len < CHURN_MOST_GROUPS)

@@ -125,7 +125,8 @@ void view_churn_text(FILE *out, const struct terminal *term, const struct churn_
 	if (!shown) {
 		fprintf(out, "\nin %s no memory cgroup was made, removed or released\n", span);
 	} else {
-		fprintf(out, "\nmemory cgroups made and removed in %s:\n", span);
+		fprintf(out, "\nmemory cgroups made and removed in %s, from %s:\n", span,
+			timefmt_local((char[TIMEFMT_MAX]){ 0 }, s->from_ns));
 		table_print(&t, out, term);
 	}
 	if (rest)

@@ -21,6 +21,7 @@ says 'a reboot fixes it for about 8 days: at this rate none becomes 70,000 in th
 says 'RAM: 2.3 GB a day are lost to them, 13.9 GB so far'
 says 'each zombie took 252 kB of per-core memory and 9.4 kB of slab here (measured while 43,200 came or went): 13.9 GB in all'
 says 'every read of memory.numa_stat walks all zombies times all possible cores'
+says 'memory cgroups made and removed in 5 d 0 h, from 2026-11-12 11:59:00:'
 says 'docker containers under /docker'
 says 'runc (pid 4711, /system.slice/docker.service)'
 ask grow --json

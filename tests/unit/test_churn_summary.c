@@ -132,6 +132,21 @@ TEST(who_leaves_most_comes_first)
 	CHECK_EQ(churn_group_left(&s.groups.items[1]), 0);
 }
 
+/* Removed just before a stretch ended, and nothing more was heard: left behind in the next. */
+TEST(young_ones_grow_old)
+{
+	AUTO_CHURN_SUMMARY struct churn_summary a = { .from_ns = 10, .to_ns = 20 },
+						b = { .from_ns = 20, .to_ns = 30 }, sum = { 0 };
+	struct churn_event e = { .what = CHURN_REMOVED, .id = 1, .path = "/a/b", .mono_ns = 5 };
+
+	CHECK(churn_summary_add(&a, &e));
+	churn_summary_young(&a, 6);
+	CHECK(churn_summary_merge(&sum, &a));
+	CHECK_EQ(churn_group_left(&sum.groups.items[0]), 0);
+	CHECK(churn_summary_merge(&sum, &b));
+	CHECK_EQ(churn_group_left(&sum.groups.items[0]), 1);
+}
+
 TEST(stretches_add_up)
 {
 	AUTO_CHURN_SUMMARY struct churn_summary a = { .from_ns = 10, .to_ns = 20 },

@@ -88,7 +88,7 @@ export interface Forecast {
   from_ns: number; to_ns: number; points: number; threshold?: number; basis?: "measured" | "incident" | "none"; measured?: "reads" | "reclaim"; reaches_ns?: number; doubling_hours?: number; reboot_lasts_days?: number;
   ram_bytes_per_day?: number; ram_bytes_now?: number; ram_limit_bytes?: number; ram_reaches_ns?: number;
 }
-export interface ChurnGroup { owner: string; made: number; removed: number; released?: number; every_s?: number; creator?: { comm: string; pid: number; ppid?: number; parent_comm?: string; cgroup?: string; unit?: string } }
+export interface ChurnGroup { owner: string; made: number; removed: number; released?: number; left_behind?: number; every_s?: number; creator?: { comm: string; pid: number; ppid?: number; parent_comm?: string; cgroup?: string; unit?: string } }
 export interface Churn { from_ns: number; to_ns: number; lost: number; groups: ChurnGroup[] }
 export interface ReclaimPayer { pid: number; comm: string; cgroup?: string; unit?: string; passes: number; total_ns: number; max_ns?: number }
 export interface ReclaimGroup { kind: string; cgroup?: number; path?: string; passes: number; times: string; total_ns: number; p50_ns: number; p99_ns: number; max_ns: number; freed_bytes?: number; zombies_below?: number; payers: ReclaimPayer[] }

@@ -61,6 +61,7 @@ export function ChurnPart(props: { churn: Churn }): JSX.Element | null {
     { head: "made", num: true, cell: (g) => count(g.made) },
     { head: "removed", num: true, cell: (g) => count(g.removed) },
     { head: "released", num: true, cell: (g) => count(g.released) },
+    { head: "left behind", title: "removed, and still held by the kernel", num: true, cell: (g) => count(g.left_behind) },
     { head: "one every", num: true, cell: (g) => (g.every_s !== undefined ? span(g.every_s) : "–") },
     { head: "creator", style: "text", cell: creator },
     { head: "owner", main: true, style: "mono text", cell: (g) => g.owner },
