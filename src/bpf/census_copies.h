@@ -188,7 +188,7 @@ static __always_inline __u32 record_below(struct census_rec *rec)
 	struct cgroup *cgroup = (void *)CSS_WORD(cgroup);
 	int below = 0;
 
-	if (!bpf_core_field_exists(cgroup->nr_dying_descendants) ||
+	if (!rec->children || !bpf_core_field_exists(cgroup->nr_dying_descendants) ||
 	    READ(below, &cgroup->nr_dying_descendants))
 		return 0;
 	rec->below = below;
@@ -238,9 +238,9 @@ static __always_inline void record_fill(__u64 css, bool dying, struct census_rec
 		have |= record_kmem((void *)memcg, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_REFS)
 			have |= record_refs(css, rec) | record_below(rec);
-		if (host.detail & st.detail)
-			have |= record_usage((void *)memcg, rec);
 		have |= record_lru(memcg, rec, how);
+		if (wants_usage(rec))
+			have |= record_usage((void *)memcg, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_SWAP)
 			have |= record_swap((void *)memcg, rec);
 	}

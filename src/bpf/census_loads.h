@@ -160,14 +160,17 @@ static __always_inline void record_fill(__u64 address, bool dying, struct census
 		have |= record_kmem(memcg, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_REFS) {
 			rec->refs = css->refcnt.data->count.counter;
-			rec->below = css->cgroup->nr_dying_descendants;
-			have |= CENSUS_HAVE_REFS | CENSUS_HAVE_BELOW;
+			have |= CENSUS_HAVE_REFS;
+			if (rec->children) {
+				rec->below = css->cgroup->nr_dying_descendants;
+				have |= CENSUS_HAVE_BELOW;
+			}
 		}
-		if (host.detail & st.detail) {
+		have |= record_lru(outer, rec);
+		if (wants_usage(rec)) {
 			rec->usage_pages = memcg->memory.usage.counter;
 			have |= CENSUS_HAVE_USAGE;
 		}
-		have |= record_lru(outer, rec);
 		if (host.detail & st.detail & CENSUS_DETAIL_SWAP)
 			have |= record_swap(memcg, rec);
 	}

@@ -74,6 +74,15 @@ static __always_inline void lru_add_gens(const __u64 *w, __u32 size, __u64 *lru)
 		  gen_sum(w + 5 * zones, zones) + gen_sum(w + 7 * zones, zones);
 }
 
+/* Usage lies in a cache line of its own: it is read where it tells more than the lists do. */
+static __always_inline bool wants_usage(const struct census_rec *rec)
+{
+	__u32 detail = host.detail & st.detail;
+
+	return detail & CENSUS_DETAIL_SWAP ||
+	       (detail && !(rec->lru[0] | rec->lru[1] | rec->lru[2] | rec->lru[3] | rec->lru[4]));
+}
+
 /* Whether this kernel has multi-gen lists. Both layouts are named, because a type that an object
  * does not name has no members in its slice of the BTF. */
 static __always_inline bool has_gens(void)
