@@ -36,9 +36,9 @@ until_true 240 inside docker version || { echo "FAILED: dockerd does not answer:
 before=$(tree)
 z record --store /var/tmp/store --for 1800s >"$dir/record" 2>&1 &
 
-stage --for 1500s
+stage --for 600s
 grep -q "$unit, a real unit" "$dir/lab" && grep -q "makes the container zscope-lab-$lab, a real one" "$dir/lab" || fail "the lab does not say what is real: $(cat "$dir/lab")"
-until_true 400 made 4000 || fail "only $(inside cat "/run/zscope-lab-$lab/made") cgroups were left"
+until_true 300 made 4000 || fail "only $(inside cat "/run/zscope-lab-$lab/made") cgroups were left"
 until_true 180 restarts "$unit" 8 || fail "the unit does not loop"
 [ "$(inside cat "/sys/fs/cgroup/memory/$slice/$scope/cgroup.procs" 2>/dev/null | wc -l)" = 1 ] || [ ! -d /sys/fs/cgroup/memory ] || fail "the reader is not in its scope"
 

@@ -7,7 +7,7 @@ usage: starvation.py ZSCOPE"""
 import os, shutil, sys, tempfile
 
 from kernels import package
-from rig import INIT_HEAD, OWN_CLOCK, SHELL, boot, check, initramfs, need_tools, skip
+from rig import INIT_HEAD, SHELL, boot, check, initramfs, need_tools, skip
 
 zscope = os.path.abspath(sys.argv[1])
 
@@ -39,7 +39,7 @@ chrt = shutil.which("chrt") or skip("chrt is missing")
 deb = package("6.1")
 with tempfile.TemporaryDirectory(prefix="zscope-vm-") as tmp:
     kernel, initrd = initramfs(tmp + "/tree", deb, (zscope, chrt), (), INIT)
-    found = boot(kernel, initrd, "-smp", "2", *OWN_CLOCK)["events"]
+    found = boot(kernel, initrd, "-smp", "2")["events"]
 by_id = lambda i: [e for e in found if e["id"] == i]
 throttled = by_id("rt-throttling")
 check(throttled and throttled[0]["trusted"], found)

@@ -76,11 +76,11 @@ say zombies "$(z zombies --json --list --pins)"
 # a systemd that answers too late is named and not waited for: asked again
 ask() {
 	answer=$(z "$@" --json)
-	case $answer in *"systemd did not answer"*) return 1 ;; esac
+	case $answer in *"systemd did not answer"* | *"no answer within"*) return 1 ;; esac
 }
-until_true 10 ask check
+until_true 20 ask check
 say check "$answer"
-until_true 10 ask audit
+until_true 20 ask audit
 say audit "$answer"
 # how often the unit restarts within the watch is up to the machine
 for i in 1 2 3; do
