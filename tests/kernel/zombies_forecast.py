@@ -60,6 +60,8 @@ def main():
     check(known > BATCH * 3600 / EVERY_S / 4, f"the maker did not come on: {known}")
     if all_of_it < known / 10:
         skip(f"others on this host let zombies go meanwhile: {all_of_it:.0f} an hour instead of {known:.0f}")
+    if all_of_it > known * 2:
+        skip(f"others on this host make zombies meanwhile: {all_of_it:.0f} an hour instead of {known:.0f}")
     window = [zscope, "zombies", "--store", store, "--from", "-1h"]
     answer = json.loads(subprocess.check_output(window + ["--json"]))
     rate, f = answer["rate_per_hour"], answer["forecast"]

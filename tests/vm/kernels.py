@@ -1,7 +1,7 @@
 """Debian's kernels: those that this machine's apt offers, and those of other suites of the same archive, looked up with a sources list of
 their own. No mirror is named here: apt is asked which one serves this machine. Signatures are checked with Debian's own keys. Nothing is
 installed; what was downloaded once is kept. Not offered: 5.4 to 5.9 (never in a Debian release), 7.0 (its modules are gone)."""
-import glob, os, re, shutil, subprocess, tempfile
+import fcntl, glob, os, re, shutil, subprocess, tempfile
 
 from rig import CACHE, skip
 
@@ -78,8 +78,14 @@ def package(kernel):
     """The package files of a kernel of KERNELS, or of a .deb; skips the test when nobody offers it."""
     if kernel.endswith(".deb"):
         return [os.path.abspath(kernel)]
-    pattern, suites = KERNELS[kernel]
     os.makedirs(CACHE, exist_ok=True)
+    with open(CACHE + "/lock", "w") as lock:  # apt serves one at a time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return offered(kernel)
+
+
+def offered(kernel):
+    pattern, suites = KERNELS[kernel]
     have = [d for d in glob.glob(CACHE + "/linux-image-*") if re.match(pattern, os.path.basename(d))]
     why = []
     for suite in (None, *suites):
