@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "purge_impl.h"
-#include "shared_holders.h"
 #include "text.h"
 #include "timefmt.h"
 #include "zombies.h"
@@ -19,22 +19,49 @@ const char *purge_method_name(enum purge_method method)
 	return method == PURGE_RECLAIM ? "reclaim" : "files";
 }
 
-/* The pin that keeps the zombie whatever the method does; PIN_KIND_END = it can be freed. */
-static enum pin_kind stuck_by(const struct zombie *z, const struct zombie_files *files,
-			      const struct purge_options *options)
+int purge_most_zombies_first(const void *a, const void *b)
 {
+	const struct purge_holder *x = a, *y = b;
+
+	if (x->zombies != y->zombies)
+		return x->zombies > y->zombies ? -1 : 1;
+	return x->locked_bytes > y->locked_bytes ? -1 : x->locked_bytes < y->locked_bytes;
+}
+
+/* Root may be refused, too: asked once for each device. */
+static bool device_opens(struct purge_look *l, const struct zombie_file *f)
+{
+	bool made;
+	uint64_t *at = map_u64_put(&l->devices, (uint64_t)f->major << 32 | f->minor, &made);
+
+	if (!at)
+		return false;
+	if (made) {
+		AUTO_CLOSE int fd = purge_open_device(l->root, f);
+		*at = 1 + (fd < 0 ? (uint64_t)-fd : 0);
+	}
+	return *at == 1;
+}
+
+enum pin_kind purge_stuck_by(struct purge_look *l, const struct zombie *z,
+			     const struct zombie_files *files, bool *ret_may_stay)
+{
+	*ret_may_stay = false;
 	for (size_t i = 0; i < z->n_pins; i++) {
 		const struct zombie_pin *p = &z->pins[i];
 		if (p->kind == PIN_PAGES)
 			continue;
 		/* inodes leave the cache by drop_caches */
-		if (p->kind == PIN_WRITEBACK && (!p->until_evicted || options->whole_host))
+		if (p->kind == PIN_WRITEBACK && (!p->until_evicted || l->options->whole_host))
 			continue;
 		if (p->kind != PIN_FILE)
 			return p->kind;
 		const struct zombie_file *f = &files->list.items[p->file];
-		if (options->method == PURGE_FILES && !f->deleted && f->place != PLACE_DEVICE &&
-		    (!f->path || *f->path != '/'))
+		*ret_may_stay |= f->place == PLACE_DEVICE;
+		if (l->options->method != PURGE_FILES)
+			continue;
+		if (f->place == PLACE_DEVICE ? !device_opens(l, f)
+					     : !f->deleted && (!f->path || *f->path != '/'))
 			return PIN_PAGES;
 	}
 	return PIN_KIND_END;
@@ -67,16 +94,40 @@ static void add_holder(struct purge_result *r, enum pin_kind kind, int pid, cons
 	vec_push(&r->holders, h);
 }
 
+/* The cgroup that purge_settle() removed a moment ago is none of theirs. */
+static bool is_own(const struct zombie *z)
+{
+	char name[40];
+	size_t n = (size_t)snprintf(name, sizeof(name), "/%s%d", PURGE_NUDGE, getpid());
+
+	return z->path_len >= n && memcmp(z->path + z->path_len - n, name, n) == 0;
+}
+
+static int count_own(void *arg, const struct zombie *z, const struct zombie_files *files)
+{
+	struct purge_look *l = arg;
+
+	(void)files;
+	l->own += is_own(z);
+	l->own_bytes += is_own(z) ? z->bytes : 0;
+	return 0;
+}
+
 static int look_at(void *arg, const struct zombie *z, const struct zombie_files *files)
 {
 	struct purge_look *l = arg;
-	enum pin_kind stuck = stuck_by(z, files, l->options);
+	bool may_stay;
 
+	if (is_own(z))
+		return count_own(arg, z, files);
+	enum pin_kind stuck = purge_stuck_by(l, z, files, &may_stay);
+	if (l->remains && !purge_remains_take(l->remains, z, stuck, files))
+		return -ENOMEM;
 	l->plan.zombies++;
 	l->plan.bytes += z->bytes;
 	if (stuck == PIN_KIND_END) {
-		l->plan.freeable++;
-		l->plan.freeable_bytes += z->bytes;
+		*(may_stay ? &l->plan.may_stay : &l->plan.freeable) += 1;
+		*(may_stay ? &l->plan.may_stay_bytes : &l->plan.freeable_bytes) += z->bytes;
 		count_writeback(z, &l->plan);
 		return 0;
 	}
@@ -120,20 +171,28 @@ int purge_census(const struct root *root, const struct offer *offer, struct purg
 		.below = l->options->below,
 		/* after the first look: what was purged whole is gone */
 		.may_be_gone = !l->result || l->result->before.tracked,
-		.each = want ? look_at : NULL,
+		.each = want ? look_at : count_own,
 		.arg = l,
 	};
 
 	l->plan = (struct purge_plan){ 0 };
+	l->own = l->own_bytes = 0;
 	census_set_want(l->census, want);
 	int r = zombies_read_with(l->census, "", root, offer, &o, files, &s, &totals,
 				  want ? unknowns : &counting, err);
+	if (r == -ENOENT && l->looked) { /* it was a zombie itself, and is gone with all below */
+		o = (struct zombies_options){ 0 };
+		r = zombies_read_with(l->census, "", root, offer, &o, NULL, &s, &totals, &counting,
+				      err);
+		s.dying = s.bytes = 0;
+	}
 	if (r < 0)
 		return r;
+	l->looked = true;
 	*ret_side = (struct purge_side){
-		.tracked = s.tracked,
-		.dying = s.dying,
-		.bytes = s.bytes,
+		.tracked = s.tracked - MIN_OF(s.tracked, l->own),
+		.dying = s.dying - MIN_OF(s.dying, l->own),
+		.bytes = s.bytes - MIN_OF(s.bytes, l->own_bytes),
 		.live_cache_bytes = live_cache(root, s.file_bytes),
 		.percpu_bytes = s.percpu_bytes,
 		.slab_bytes = s.slab_host_bytes,
@@ -141,78 +200,9 @@ int purge_census(const struct root *root, const struct offer *offer, struct purg
 	return 0;
 }
 
-/* Why the file's pages cannot be dropped from here; NULL = they can. */
-static const char *why_unreachable(const struct zombie_file *f, const struct pin_holder *holder)
+static bool purge_tries(const struct purge_plan *plan)
 {
-	/* what is only to be written back is reached through its file system */
-	if (f->kind != PIN_FILE || f->place == PLACE_DEVICE || !f->bytes)
-		return NULL;
-	if (f->deleted)
-		return holder->pid ? NULL : "deleted, and no process that is seen here has it open";
-	if (!f->path)
-		return "its path is not known";
-	if (*f->path != '/')
-		return "no mount shows it here: another mount namespace, or mounted nowhere";
-	return NULL;
-}
-
-static int find_unreachable(const struct pin_holder *holders, struct purge_result *r,
-			    struct err *err)
-{
-	for (size_t i = 0; i < r->files.list.len; i++) {
-		const char *why = why_unreachable(&r->files.list.items[i], &holders[i]);
-		if (why && !vec_push(&r->unreachable, (struct purge_unreachable){ i, why }))
-			return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-/* Tmpfs and deleted files are named by who holds them. */
-static void name_holders(const struct pin_holder *holders, struct purge_result *r)
-{
-	for (size_t i = 0; i < r->files.list.len; i++) {
-		const struct zombie_file *f = &r->files.list.items[i];
-		if (f->deleted && f->kind == PIN_FILE && !holders[i].pid)
-			r->plan.deleted_unreachable++;
-		if (f->kind != PIN_TMPFS)
-			continue;
-		/* each file by itself: it can be deleted, or its holder ended */
-		struct purge_holder h = {
-			.kind = PIN_TMPFS,
-			.pid = f->held ? f->holder.pid : holders[i].pid,
-			.zombies = f->zombies,
-			.file = f->path,
-			.owner = f->holder.owner,
-			.shmid = f->place == PLACE_INTERNAL && shared_is_sysv(f->path)
-					 ? (int64_t)f->inode
-					 : -1,
-		};
-		text_copy(h.comm, sizeof(h.comm), f->held ? f->holder.comm : holders[i].comm);
-		if (r->holders.len < PURGE_MOST_HOLDERS)
-			vec_push(&r->holders, h);
-	}
-}
-
-/* Of unreaped processes the parent is the holder, and its name is another than the child's. */
-static void name_parents(const struct root *root, struct purge_result *r)
-{
-	vec_foreach (&r->holders, h) {
-		AUTO_BUF struct buf text = { 0 };
-		char path[40];
-		if (h->kind != PIN_PROCESS)
-			continue;
-		snprintf(path, sizeof(path), "proc/%d/comm", h->pid);
-		h->comm[0] = '\0';
-		if (root_read(root, path, 64, &text, NULL) == 0)
-			text_copy_n(h->comm, sizeof(h->comm), buf_str(&text),
-				    text_line_len(buf_str(&text)));
-	}
-}
-
-static int most_zombies_first(const void *a, const void *b)
-{
-	const struct purge_holder *x = a, *y = b;
-	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
+	return plan->freeable || plan->may_stay;
 }
 
 static int drop_rounds(const struct root *root, const struct offer *offer, struct purge_look *l,
@@ -221,7 +211,7 @@ static int drop_rounds(const struct root *root, const struct offer *offer, struc
 {
 	uint64_t last = r->before.dying;
 	purge_sync(root, &r->files, holders);
-	int e = purge_drop_ranges(root, &r->files, holders, l->options, &r->dropped_bytes);
+	int e = purge_drop_ranges(root, &r->files, holders, l->options, &r->dropped_bytes, err);
 
 	for (r->rounds = 1; e == 0; r->rounds++) {
 		e = purge_settle(root, offer, l, &r->after, unknowns, err);
@@ -230,66 +220,54 @@ static int drop_rounds(const struct root *root, const struct offer *offer, struc
 		last = r->after.dying;
 		AUTO_ZOMBIE_FILES struct zombie_files files = { 0 };
 		struct purge_side side;
-		struct purge_look again = { .options = l->options, .census = l->census };
-		e = purge_census(root, offer, &again, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
+		e = purge_census(root, offer, l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &files,
 				 &side, unknowns, err);
-		if (e < 0 || !again.plan.freeable)
+		if (e < 0 || !purge_tries(&l->plan))
 			return e;
 		AUTO_FREE struct pin_holder *who = calloc(files.list.len + 1, sizeof(*who));
 		if (!who)
 			return err_set(err, -ENOMEM, "out of memory");
-		e = pin_holders_read(root, &files, who, err);
+		struct process_unseen unseen; /* was told after the first look */
+		e = pin_holders_read(root, &files, who, &unseen, err);
 		if (e == 0) {
 			purge_sync(root, &files, who);
-			e = purge_drop_ranges(root, &files, who, l->options, &r->dropped_bytes);
+			e = purge_drop_ranges(root, &files, who, l->options, &r->dropped_bytes,
+					      err);
 		}
 	}
 	return e;
 }
 
-/* What a process has mapped may be in use, and then its pages stay. */
-static int find_mapped(const struct root *root, const struct zombie_files *files,
-		       struct purge_result *r, struct err *err)
-{
-	AUTO_FREE struct pin_holder *who = calloc(files->list.len + 1, sizeof(*who));
-
-	if (!who)
-		return err_set(err, -ENOMEM, "out of memory");
-	int e = pin_holders_read_mapped(root, files, who, err);
-	for (size_t i = 0; e == 0 && i < files->list.len; i++) {
-		const struct zombie_file *f = &files->list.items[i];
-		struct purge_holder h = { .kind = PIN_FILE,
-					  .pid = who[i].pid,
-					  .zombies = f->zombies,
-					  .file = f->path,
-					  .shmid = -1 };
-		if (!h.pid || !f->bytes || r->mapped.len >= PURGE_MOST_HOLDERS)
-			continue;
-		text_copy(h.comm, sizeof(h.comm), who[i].comm);
-		if (!vec_push(&r->mapped, h))
-			e = err_set(err, -ENOMEM, "out of memory");
-	}
-	vec_sort(&r->mapped, most_zombies_first);
-	return e;
-}
-
-/* Why those are left that looked as if they could go. */
+/* Why those are left that are: a fresh look, which also is what is said to be left. */
 static int find_left(const struct root *root, const struct offer *offer, struct purge_look *l,
 		     struct purge_result *r, struct unknowns *unknowns, struct err *err)
 {
-	struct purge_side side;
+	AUTO_FREE struct pin_holder *who = NULL;
 
 	if (!r->after.dying)
 		return 0;
-	int e = purge_census(root, offer, l, CENSUS_WANT_PINS, &r->left, &side, unknowns, err);
-	return e < 0 ? e : find_mapped(root, &r->left, r, err);
+	l->remains = purge_remains_new();
+	int e = l->remains ? purge_census(root, offer, l, CENSUS_WANT_PINS, &r->left, &r->after,
+					  unknowns, err)
+			   : -ENOMEM;
+	if (e == 0)
+		who = calloc(r->left.list.len + 1, sizeof(*who));
+	if (e == -ENOMEM || (e == 0 && !who))
+		e = err_set(err, -ENOMEM, "out of memory");
+	if (e == 0)
+		e = purge_find_mapped(root, &r->left, who, r, unknowns, err);
+	if (e == 0)
+		e = purge_remains_explain(l->remains, who, r, err);
+	purge_remains_free(l->remains);
+	l->remains = NULL;
+	return e;
 }
 
 static int apply(const struct root *root, const struct offer *offer, struct purge_look *l,
 		 struct purge_result *r, struct pin_holder *holders, struct unknowns *unknowns,
 		 struct err *err)
 {
-	if (!r->plan.freeable) /* no CPU for what cannot go */
+	if (!purge_tries(&r->plan)) /* no CPU for what cannot go */
 		return 0;
 	if (l->options->method == PURGE_FILES)
 		return drop_rounds(root, offer, l, r, holders, unknowns, err);
@@ -311,42 +289,49 @@ static bool writeback_may_hold(const struct purge_plan *plan, const struct offer
 	return false;
 }
 
-static int run_with(const struct root *root, const struct offer *offer, struct census *census,
-		    const struct purge_options *options, struct purge_result *ret,
-		    struct unknowns *unknowns, struct err *err)
+static int plan_with(const struct root *root, const struct offer *offer, struct purge_look *l,
+		     struct purge_result *ret, struct pin_holder **ret_holders,
+		     struct unknowns *unknowns, struct err *err)
 {
-	uint64_t cpu = clock_cpu_ns(), wall = clock_mono_ns();
-	struct purge_look l = { .options = options, .census = census, .result = ret };
+	struct process_unseen unseen;
 
-	int r = purge_census(root, offer, &l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
+	int r = purge_census(root, offer, l, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &ret->files,
 			     &ret->before, unknowns, err);
 	if (r < 0)
 		return r;
-	ret->plan = l.plan;
+	ret->plan = l->plan;
+	ret->after = ret->before;
 	vec_foreach (&ret->files.list, f)
 		ret->plan.files += f->kind == PIN_FILE && f->bytes;
-	l.nudge = writeback_may_hold(&l.plan, offer, unknowns);
-	AUTO_FREE struct pin_holder *holders = calloc(ret->files.list.len + 1, sizeof(*holders));
-	if (!holders)
+	l->nudge = writeback_may_hold(&l->plan, offer, unknowns);
+	*ret_holders = calloc(ret->files.list.len + 1, sizeof(**ret_holders));
+	if (!*ret_holders)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = pin_holders_read(root, &ret->files, holders, err);
-	if (r < 0)
-		return r;
-	name_holders(holders, ret);
-	name_parents(root, ret);
-	r = options->method == PURGE_FILES ? find_unreachable(holders, ret, err) : 0;
-	if (r < 0)
-		return r;
-	vec_sort(&ret->holders, most_zombies_first);
-	ret->after = ret->before;
-	if (options->apply) {
-		l.result = NULL;
-		r = apply(root, offer, &l, ret, holders, unknowns, err);
+	r = pin_holders_read(root, &ret->files, *ret_holders, &unseen, err);
+	return r < 0 ? r : purge_name(l, *ret_holders, &unseen, ret, unknowns, err);
+}
+
+static int run_with(const struct root *root, const struct offer *offer, struct purge_look *l,
+		    struct purge_result *ret, struct unknowns *unknowns, struct err *err)
+{
+	uint64_t cpu = clock_cpu_ns(), wall = clock_mono_ns();
+	AUTO_FREE struct pin_holder *holders = NULL;
+
+	l->result = ret;
+	int r = plan_with(root, offer, l, ret, &holders, unknowns, err);
+	l->result = NULL;
+	if (r == 0 && l->options->apply) {
+		r = purge_stopped(err);
+		if (r == 0)
+			r = apply(root, offer, l, ret, holders, unknowns, err);
 		ret->applied = r == 0;
+		if (r == 0)
+			r = find_left(root, offer, l, ret, unknowns, err);
+	} else if (r == 0 && l->options->method == PURGE_FILES) {
+		AUTO_FREE struct pin_holder *who = calloc(ret->files.list.len + 1, sizeof(*who));
+		r = who ? purge_find_mapped(root, &ret->files, who, ret, unknowns, err)
+			: err_set(err, -ENOMEM, "out of memory");
 	}
-	if (r == 0 && options->method == PURGE_FILES)
-		r = options->apply ? find_left(root, offer, &l, ret, unknowns, err)
-				   : find_mapped(root, &ret->files, ret, err);
 	ret->cpu_ns = clock_cpu_ns() - cpu;
 	ret->wall_ns = clock_mono_ns() - wall;
 	return r;
@@ -356,7 +341,8 @@ int purge_run(const struct root *root, const struct offer *offer,
 	      const struct purge_options *options, struct purge_result *ret,
 	      struct unknowns *unknowns, struct err *err)
 {
-	struct census *census;
+	struct purge_look l = { .root = root, .options = options };
+	struct purge_stop stop;
 	struct err load = { 0 };
 	unsigned restored;
 
@@ -368,13 +354,18 @@ int purge_run(const struct root *root, const struct offer *offer,
 		r = purge_restore(&restored, err);
 	if (r < 0)
 		return r;
-	r = census_open(root, offer, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &census, &load);
+	r = census_open(root, offer, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &l.census, &load);
 	if (r < 0)
 		return err_set(err, r,
 			       "purge must know what it may touch, and that needs the census: %s",
 			       load.text);
-	r = run_with(root, offer, census, options, ret, unknowns, err);
-	census_close(census);
+	if (options->apply)
+		purge_stop_begin(&stop);
+	r = run_with(root, offer, &l, ret, unknowns, err);
+	if (options->apply)
+		purge_stop_end(&stop);
+	map_u64_free(&l.devices);
+	census_close(l.census);
 	return r;
 }
 
@@ -383,6 +374,7 @@ void purge_result_free(struct purge_result *r)
 	vec_free(&r->holders);
 	vec_free(&r->unreachable);
 	vec_free(&r->mapped);
+	vec_free(&r->left_why);
 	zombie_files_free(&r->files);
 	zombie_files_free(&r->left);
 }

@@ -40,7 +40,10 @@ struct purge_options {
 struct purge_plan {
 	uint64_t zombies, bytes;
 	uint64_t freeable, freeable_bytes; /* by the method */
-	uint64_t files;                    /* whose pages are dropped */
+	/* Tried as well, but nobody can say that they go: file system metadata, which the file
+	 * system itself may have in use. */
+	uint64_t may_stay, may_stay_bytes;
+	uint64_t files;     /* whose pages are dropped */
 	uint64_t writeback; /* freeable ones that also, or only, wait for files to be written */
 	uint64_t inodes;    /* freeable ones that go when inodes leave the cache (before 5.15) */
 	uint64_t stuck[PIN_KIND_END]; /* zombies that cannot be freed, by the pin that keeps them */
@@ -52,18 +55,34 @@ enum { PURGE_MOST_HOLDERS = 1000 };
 /* A process that keeps zombies. */
 struct purge_holder {
 	enum pin_kind kind;
-	int pid;
+	int pid; /* 0 = nobody, or not known */
+	bool not_known;
 	char comm[16];
 	uint64_t zombies;
 	const char *file;  /* NULL = none */
 	const char *owner; /* of the process; NULL = not known */
-	int64_t shmid;     /* of System V shared memory, which needs no process; -1 = it is none */
+	/* System V shared memory, which needs no process; -1 = it is none, or not known in which
+	 * IPC namespace the id counts. ipc_pid leads to that one where it is not ours. */
+	int64_t shmid;
+	uint64_t ipc_ns;
+	int ipc_pid;
+	/* Of locked memory: it may be this one, with so much. zombies is not known. */
+	uint64_t locked_bytes;
+	bool recorder; /* a zscope record */
 };
 
 /* A file whose pages cannot be dropped from here. */
 struct purge_unreachable {
 	size_t file;     /* index in purge_result.files */
 	const char *why; /* static */
+};
+
+/* Why zombies are left after a purge. */
+struct purge_left {
+	const char *why;    /* static */
+	const char *cure;   /* static; NULL = none is known */
+	enum pin_kind kind; /* what holds them; PIN_KIND_END = what could have gone */
+	uint64_t zombies;
 };
 
 struct purge_side {
@@ -79,6 +98,7 @@ struct purge_result {
 	/* Files that processes have mapped: pages in use stay. In a dry run of all files, else of
 	 * those that still hold zombies. */
 	VEC(struct purge_holder) mapped;
+	VEC(struct purge_left) left_why; /* of all that are left, once each; empty in a dry run */
 	struct purge_side before, after; /* after = before in a dry run */
 	/* The method `reclaim`: the file that is written to. */
 	char writes[1000];
@@ -96,6 +116,8 @@ int purge_run(const struct root *root, const struct offer *offer,
 	      struct unknowns *unknowns, struct err *err);
 void purge_result_free(struct purge_result *r);
 /* Put back protections, and remove a cgroup of ours, that a killed purge left; *ret counts them.
- * Every purge does it first. */
+ * Every purge does it first. What cannot be undone stays written down, and fails. */
 int purge_restore(unsigned *ret, struct err *err);
 const char *purge_method_name(enum purge_method method);
+/* For qsort of struct purge_holder. */
+int purge_most_zombies_first(const void *a, const void *b);

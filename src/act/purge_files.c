@@ -26,21 +26,23 @@ static int by_place(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int open_device(const struct root *root, const struct zombie_file *f)
+int purge_open_device(const struct root *root, const struct zombie_file *f)
 {
 	AUTO_BUF struct buf text = { 0 };
 	char path[64];
 
 	snprintf(path, sizeof(path), "sys/dev/block/%u:%u/uevent", f->major, f->minor);
-	if (root_read(root, path, 4096, &text, NULL) < 0)
-		return -1;
+	int r = root_read(root, path, 4096, &text, NULL);
+	if (r < 0)
+		return r;
 	const char *name = strstr(buf_str(&text), "DEVNAME=");
 	if (!name)
-		return -1;
+		return -ENODEV;
 	name += strlen("DEVNAME=");
 	char full[300];
 	snprintf(full, sizeof(full), "/dev/%.*s", (int)text_line_len(name), name);
-	return open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
 /* The very file that pins: its inode number is checked, because a path may have got a new file
@@ -52,7 +54,7 @@ static int open_file(const struct root *root, const struct zombie_file *f,
 	int fd;
 
 	if (f->place == PLACE_DEVICE)
-		return open_device(root, f);
+		return purge_open_device(root, f);
 	if (holder && holder->pid)
 		fd = root_open_file(root, holder->link, ROOT_MAGIC, NULL);
 	else if (!f->deleted && f->path && *f->path == '/' && f->path[1])
@@ -98,7 +100,7 @@ void purge_sync(const struct root *root, const struct zombie_files *files,
 			continue;
 		if (f->place == PLACE_DEVICE) {
 			/* syncfs would be that of the file system of the device's node */
-			AUTO_CLOSE int fd = open_device(root, f);
+			AUTO_CLOSE int fd = purge_open_device(root, f);
 			if (fd >= 0)
 				fdatasync(fd);
 			continue;
@@ -121,13 +123,15 @@ static void drop(int fd, const struct zombie_range *range, uint64_t page, uint64
 
 int purge_drop_ranges(const struct root *root, struct zombie_files *files,
 		      const struct pin_holder *holders, const struct purge_options *options,
-		      uint64_t *ret_bytes)
+		      uint64_t *ret_bytes, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t opened = 0;
 
 	vec_sort(&files->ranges, by_place);
 	for (size_t i = 0; i < files->ranges.len;) {
+		if (purge_stopped(err) < 0)
+			return -EINTR;
 		uint32_t row = files->ranges.items[i].file;
 		const struct zombie_file *f = &files->list.items[row];
 		AUTO_CLOSE int fd = open_file(root, f, f->deleted ? &holders[row] : NULL);

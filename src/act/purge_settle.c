@@ -21,6 +21,9 @@ enum {
 	SETTLE_TRIES = 60,
 	SETTLE_SAME = 2,
 	SETTLE_SAME_WRITEBACK = 10, /* handing over waits for an RCU grace period or two */
+	/* The last looks are left alone: what we removed ourselves is gone by then. */
+	SETTLE_NUDGE_TRIES = 40,
+	SETTLE_NUDGE_SAME = SETTLE_SAME_WRITEBACK / 2,
 };
 
 /* A cgroup made in dir gets a memory cgroup of its own. */
@@ -62,10 +65,14 @@ static int nudge(const char *path, struct err *err)
 {
 	unsigned unused;
 
-	int r = purge_journal_rmdir(path, err);
+	AUTO_CLOSE int journal = purge_journal_new(path, err);
+	if (journal < 0)
+		return journal;
+	int r = purge_journal_add(journal, "rmdir", path);
 	if (r < 0)
-		return r;
-	r = mkdir(path, 0700) < 0 ? err_path(err, -errno, path) : 0;
+		err_path(err, r, path);
+	else if (mkdir(path, 0700) < 0)
+		r = err_path(err, -errno, path);
 	int removed = purge_restore(&unused, r < 0 ? NULL : err);
 	return r < 0 ? r : removed;
 }
@@ -113,7 +120,8 @@ int purge_settle(const struct root *root, const struct offer *offer, struct purg
 	settle_roughly(root, offer);
 	for (unsigned i = 0; i < SETTLE_TRIES && same < enough; i++) {
 		struct err why = { 0 };
-		if (*made && nudge(made, &why) < 0) {
+		bool nudges = *made && i < SETTLE_NUDGE_TRIES && same < SETTLE_NUDGE_SAME;
+		if (nudges && nudge(made, &why) < 0) {
 			unknowns_add(unknowns, "zombies that only writeback holds",
 				     "the kernel could not be made to look for them, they go with "
 				     "the next memory cgroup that is removed: %s",
@@ -122,6 +130,8 @@ int purge_settle(const struct root *root, const struct offer *offer, struct purg
 		}
 		nanosleep(&pause, NULL);
 		int r = purge_census(root, offer, l, 0, NULL, ret, unknowns, err);
+		if (r == 0)
+			r = purge_stopped(err);
 		if (r < 0)
 			return r;
 		same = ret->dying == last ? same + 1 : 0;

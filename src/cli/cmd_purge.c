@@ -136,7 +136,8 @@ static int purge_main(struct invocation *in, struct err *err)
 	if (cli->restore) {
 		int r = purge_restore(&restored, err);
 		if (r == 0)
-			printf("%u things that a killed purge left were put back\n", restored);
+			printf("%u %s that a killed purge left %s put back\n", restored,
+			       restored == 1 ? "thing" : "things", restored == 1 ? "was" : "were");
 		return r;
 	}
 	int r = purge_choose(cli, &o.method, err);

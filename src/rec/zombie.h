@@ -58,6 +58,11 @@ struct zombie_holder {
 	const char *unit;  /* NULL = in none */
 	const char *owner; /* owner_label(); NULL = not known */
 	uint32_t processes;
+	/* System V shared memory, whose id is counted in each IPC namespace: in which it is, and a
+	 * process that is in it, too. ipc_ns 0 = it is none. */
+	uint64_t ipc_ns;
+	int ipc_pid;
+	bool ipc_ours;
 };
 
 struct zombie_file {

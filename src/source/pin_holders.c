@@ -6,7 +6,6 @@
 
 #include "auto.h"
 #include "process_files.h"
-#include "text.h"
 
 struct looking {
 	const struct root *root;
@@ -30,21 +29,17 @@ static void found(void *arg, const struct process_file *f)
 	h->mapped = f->mapped;
 	snprintf(h->link, sizeof(h->link), "proc/%d/%s/%s", f->pid, f->mapped ? "map_files" : "fd",
 		 f->link);
-	char path[40];
-	AUTO_BUF struct buf comm = { 0 };
-	snprintf(path, sizeof(path), "proc/%d/comm", f->pid);
-	if (root_read(l->root, path, 4096, &comm, NULL) == 0)
-		text_copy_n(h->comm, sizeof(h->comm), buf_str(&comm),
-			    text_line_len(buf_str(&comm)));
+	process_read_comm(l->root, f->pid, h->comm, sizeof(h->comm));
 }
 
 static int look(const struct root *root, const struct zombie_files *files, bool mapped_only,
-		struct pin_holder *holders, struct err *err)
+		struct pin_holder *holders, struct process_unseen *ret, struct err *err)
 {
 	size_t n = files->list.len, wanted_n = 0;
 	AUTO_FREE bool *wanted = calloc(n + 1, sizeof(*wanted));
 	struct looking l = { .root = root, .files = files, .wanted = wanted, .holders = holders };
 
+	*ret = (struct process_unseen){ 0 };
 	if (!wanted)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
@@ -54,17 +49,17 @@ static int look(const struct root *root, const struct zombie_files *files, bool 
 		wanted_n += wanted[i];
 	}
 	unsigned what = PROCESS_FILES_MAPPED | (mapped_only ? 0 : PROCESS_FILES_OPEN);
-	return wanted_n ? process_files_each(root, what, found, &l, err) : 0;
+	return wanted_n ? process_files_each(root, what, found, &l, ret, err) : 0;
 }
 
 int pin_holders_read(const struct root *root, const struct zombie_files *files,
-		     struct pin_holder *holders, struct err *err)
+		     struct pin_holder *holders, struct process_unseen *ret, struct err *err)
 {
-	return look(root, files, false, holders, err);
+	return look(root, files, false, holders, ret, err);
 }
 
 int pin_holders_read_mapped(const struct root *root, const struct zombie_files *files,
-			    struct pin_holder *holders, struct err *err)
+			    struct pin_holder *holders, struct process_unseen *ret, struct err *err)
 {
-	return look(root, files, true, holders, err);
+	return look(root, files, true, holders, ret, err);
 }

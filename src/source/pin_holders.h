@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "process_files.h"
 #include "root.h"
 #include "zombie.h"
 
@@ -17,10 +18,12 @@ struct pin_holder {
 	bool mapped;
 };
 
-/* holders[i] belongs to files->list[i]; pid 0 = nobody found. Looks only for files that are deleted
- * or tmpfs and whose holder is not known yet. The first holder found counts. */
+/* holders[i] belongs to files->list[i]; pid 0 = nobody found, which is not nobody while *ret
+ * has any. Looks only for files that are deleted or tmpfs and whose holder is not known yet. The
+ * first holder found counts. */
 int pin_holders_read(const struct root *root, const struct zombie_files *files,
-		     struct pin_holder *holders, struct err *err);
+		     struct pin_holder *holders, struct process_unseen *ret, struct err *err);
 /* The same for all files of page cache, but only who has them mapped: that keeps pages in it. */
 int pin_holders_read_mapped(const struct root *root, const struct zombie_files *files,
-			    struct pin_holder *holders, struct err *err);
+			    struct pin_holder *holders, struct process_unseen *ret,
+			    struct err *err);

@@ -17,7 +17,7 @@ struct looking {
 	struct shared_holders *h;
 	const struct root *root;
 	int pid;
-	uint64_t ipc_ns; /* 0 = not read yet */
+	uint64_t ipc_ns; /* of the process; 0 = not read yet, or not readable */
 };
 
 bool shared_is_sysv(const char *name)
@@ -29,27 +29,23 @@ bool shared_is_sysv(const char *name)
 struct shared_inode {
 	uint32_t major, minor;
 	uint64_t inode;
-	bool sysv; /* counts its inodes by itself */
+	uint64_t ipc_ns; /* System V shared memory counts its inodes by itself, in each of these */
 };
 
 static uint64_t key_of(const struct shared_inode *i)
 {
-	uint64_t words[3] = { (uint64_t)i->major << 32 | i->minor, i->inode, i->sysv };
+	uint64_t words[3] = { (uint64_t)i->major << 32 | i->minor, i->inode, i->ipc_ns };
 
 	return hash_bytes(words, sizeof(words));
 }
 
 static uint64_t ipc_ns_of(struct looking *l)
 {
-	AUTO_BUF struct buf text = { 0 };
-	char path[40];
+	char name[20];
 
-	if (l->ipc_ns)
-		return l->ipc_ns;
-	snprintf(path, sizeof(path), "proc/%d/ns/ipc", l->pid);
-	l->ipc_ns = root_readlink(l->root, path, &text, NULL) == 0
-			    ? hash_bytes(buf_str(&text), text.len) | 1
-			    : 1;
+	snprintf(name, sizeof(name), "%d", l->pid);
+	if (!l->ipc_ns && ipc_space_of(l->root, name, &l->ipc_ns) == -ENOENT)
+		l->ipc_ns = IPC_SPACE_ONLY;
 	return l->ipc_ns;
 }
 
@@ -57,10 +53,7 @@ static void found(void *arg, const struct process_file *f)
 {
 	struct looking *l = arg;
 	struct shared_holders *h = l->h;
-	/* the name begins with a slash */
-	bool sysv = f->mapped && shared_is_sysv(f->name + 1);
-	struct shared_inode inode = { f->major, f->minor, f->inode, sysv };
-	uint64_t key = key_of(&inode);
+	struct shared_inode inode = { f->major, f->minor, f->inode, 0 };
 	bool made;
 
 	if (!f->deleted)
@@ -68,6 +61,10 @@ static void found(void *arg, const struct process_file *f)
 	if (f->pid != l->pid)
 		l->ipc_ns = 0;
 	l->pid = f->pid;
+	/* the name begins with a slash */
+	if (f->mapped && shared_is_sysv(f->name + 1))
+		inode.ipc_ns = ipc_ns_of(l);
+	uint64_t key = key_of(&inode);
 	if (h->list.len >= SHARED_MOST && !map_u64_get(&h->by_inode, key)) {
 		h->lost++;
 		return;
@@ -86,30 +83,36 @@ static void found(void *arg, const struct process_file *f)
 	struct shared_entry *e = &h->list.items[*at - 1];
 	if (e->last_pid == l->pid || (f->mapped && e->by_fd))
 		return;
-	if (inode.sysv && e->ipc_ns && e->ipc_ns != ipc_ns_of(l))
-		e->ambiguous = true;
-	if (inode.sysv && !e->ipc_ns)
-		e->ipc_ns = ipc_ns_of(l);
 	e->last_pid = l->pid;
 	if (!e->who.processes++)
 		e->who.pid = l->pid;
 }
 
+static void look_at_all(struct shared_holders *h, const struct root *root, unsigned what)
+{
+	struct looking l = { .h = h, .root = root };
+	struct process_unseen unseen;
+
+	(void)process_files_each(root, what, found, &l, &unseen, NULL);
+	h->unseen.processes = MAX_OF(h->unseen.processes, unseen.processes);
+	h->unseen.hidden |= unseen.hidden;
+	h->unseen.failed |= unseen.failed;
+}
+
 static struct shared_entry *look_up(struct shared_holders *h, const struct root *root,
 				    const struct shared_inode *inode)
 {
-	struct looking l = { .h = h, .root = root };
 	uint64_t *at;
 
 	/* no descriptor leads to System V shared memory */
-	if (!h->read_fds && !inode->sysv) {
+	if (!h->read_fds && !inode->ipc_ns) {
 		h->read_fds = true;
-		process_files_each(root, PROCESS_FILES_OPEN, found, &l, NULL);
+		look_at_all(h, root, PROCESS_FILES_OPEN);
 	}
 	at = map_u64_get(&h->by_inode, key_of(inode));
 	if (!at && !h->read_maps) {
 		h->read_maps = true;
-		process_files_each(root, PROCESS_FILES_MAPPED, found, &l, NULL);
+		look_at_all(h, root, PROCESS_FILES_MAPPED);
 		at = map_u64_get(&h->by_inode, key_of(inode));
 	}
 	return at ? &h->list.items[*at - 1] : NULL;
@@ -143,33 +146,54 @@ static void name_owner(struct shared_holders *h, const struct root *root, struct
 static void name_process(struct shared_holders *h, const struct root *root,
 			 struct zombie_holder *who)
 {
-	AUTO_BUF struct buf text = { 0 };
-	char path[40];
-
-	snprintf(path, sizeof(path), "proc/%d/comm", who->pid);
-	if (root_read(root, path, 4096, &text, NULL) == 0)
-		text_copy_n(who->comm, sizeof(who->comm), buf_str(&text),
-			    text_line_len(buf_str(&text)));
+	process_read_comm(root, who->pid, who->comm, sizeof(who->comm));
 	name_owner(h, root, who);
+}
+
+static int find_segment(struct shared_holders *h, const struct root *root, uint64_t id,
+			const char *name, const struct ipc_segment **ret)
+{
+	if (!h->read_ipc)
+		ipc_shm_read(root, &h->ipc);
+	h->read_ipc = true;
+	return ipc_shm_find(&h->ipc, id, name, ret);
 }
 
 int shared_holders_find(struct shared_holders *h, const struct root *root, uint32_t major_nr,
 			uint32_t minor_nr, uint64_t inode, const char *name,
 			struct zombie_holder *ret)
 {
-	struct shared_inode i = { major_nr, minor_nr, inode, shared_is_sysv(name) };
+	struct shared_inode i = { major_nr, minor_nr, inode, 0 };
+	const struct ipc_segment *segment = NULL;
+	struct zombie_holder who = { 0 };
 
-	struct shared_entry *e = look_up(h, root, &i);
-	if ((!e && h->lost) || (e && e->ambiguous))
+	if (shared_is_sysv(name) && find_segment(h, root, inode, name, &segment) < 0)
 		return -EAGAIN;
-	if (e && !*e->who.comm) /* only what is asked for is named */
-		name_process(h, root, &e->who);
-	*ret = e ? e->who : (struct zombie_holder){ 0 };
+	if (segment)
+		i.ipc_ns = h->ipc.spaces.items[segment->space].inode;
+	if (!segment || segment->attached) {
+		struct shared_entry *e = look_up(h, root, &i);
+		/* the kernel says that somebody has the segment */
+		if (!e && (segment || h->lost || process_unseen_any(&h->unseen)))
+			return -EAGAIN;
+		if (e && !*e->who.comm) /* only what is asked for is named */
+			name_process(h, root, &e->who);
+		if (e)
+			who = e->who;
+	}
+	if (segment) {
+		const struct ipc_space *space = &h->ipc.spaces.items[segment->space];
+		who.ipc_ns = space->inode;
+		who.ipc_pid = who.pid ? who.pid : space->pid;
+		who.ipc_ours = space->ours;
+	}
+	*ret = who;
 	return 0;
 }
 
 void shared_holders_free(struct shared_holders *h)
 {
+	ipc_shm_free(&h->ipc);
 	map_u64_free(&h->by_inode);
 	vec_free(&h->list);
 	arena_free(&h->strings);

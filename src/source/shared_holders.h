@@ -11,23 +11,23 @@
 
 #include "arena.h"
 #include "err.h"
+#include "ipc_shm.h"
 #include "map.h"
+#include "process_files.h"
 #include "root.h"
 #include "vec.h"
 #include "zombie.h"
 
 struct shared_entry {
 	bool by_fd;
-	/* Shared memory ids are counted in each IPC namespace: seen in two, so nobody can be named.
-	 */
-	bool ambiguous;
-	uint64_t ipc_ns; /* hash of the link; of System V only */
 	int last_pid;
 	struct zombie_holder who;
 };
 
 struct shared_holders {
-	bool read_fds, read_maps;
+	bool read_fds, read_maps, read_ipc;
+	struct ipc_shm ipc;           /* ids are counted in each IPC namespace */
+	struct process_unseen unseen; /* may have what nobody was found to have */
 	struct map_u64 by_inode;
 	VEC(struct shared_entry) list;
 	struct arena strings;
@@ -35,7 +35,8 @@ struct shared_holders {
 };
 
 /* name is what the kernel calls it: "memfd:x", "SYSV0000002a", "dev/zero". *ret lives as long as
- * the holders; processes 0 = nobody has it. 0 = the answer is known, else -EAGAIN. */
+ * the holders; processes 0 = nobody has it. 0 = the answer is known, else -EAGAIN: it was found
+ * with nobody while not everybody could be looked at, or its id is in several IPC namespaces. */
 int shared_holders_find(struct shared_holders *h, const struct root *root, uint32_t major,
 			uint32_t minor, uint64_t inode, const char *name,
 			struct zombie_holder *ret);

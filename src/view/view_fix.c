@@ -119,6 +119,10 @@ static void fix_left_text(const struct cure_purge *c)
 		printf("   %s whose cache is in use or still being written; 'zscope purge --apply' "
 		       "later frees them\n",
 		       numbers_count(n, c->left.freeable));
+	if (c->left.may_stay)
+		printf("   %s held by file system metadata that is in use; they go when the file "
+		       "system lets go\n",
+		       numbers_count(n, c->left.may_stay));
 }
 
 static void fix_purged_json(struct json *j, const struct cure_purge *c)
@@ -130,6 +134,7 @@ static void fix_purged_json(struct json *j, const struct cure_purge *c)
 	json_u64(j, "bytes_after", c->bytes_after);
 	json_u64(j, "wall_ns", c->wall_ns);
 	json_u64(j, "freed_later", c->left.freeable);
+	json_u64(j, "may_stay", c->left.may_stay);
 	json_array(j, "not_freeable");
 	for (unsigned kind = 0; kind < PIN_KIND_END; kind++) {
 		if (!c->left.stuck[kind])

@@ -9,6 +9,11 @@
 
 enum { VIEW_HOLDERS = 5, VIEW_UNREACHABLE_JSON = 1000, VIEW_FOOTPRINT_LEAST = 500 };
 
+static const char *zombies_word(uint64_t n)
+{
+	return n == 1 ? "zombie" : "zombies";
+}
+
 static void side_json(struct json *j, const char *key, const struct purge_side *s)
 {
 	json_object(j, key);
@@ -54,12 +59,52 @@ static void unreachable_text(FILE *out, const struct purge_result *r)
 		else
 			buf_addf(&text, "device %u:%u inode %llu", f->major, f->minor,
 				 (unsigned long long)f->inode);
-		fprintf(out, "  out of reach: %s (%s zombies): %s\n", buf_str(&text),
-			numbers_count(a, f->zombies), r->unreachable.items[i].why);
+		fprintf(out, "  out of reach: %s (%s %s): %s\n", buf_str(&text),
+			numbers_count(a, f->zombies), zombies_word(f->zombies),
+			r->unreachable.items[i].why);
 	}
 	if (r->unreachable.len > VIEW_HOLDERS)
 		fprintf(out, "  ... and %zu more files out of reach (--json)\n",
 			r->unreachable.len - VIEW_HOLDERS);
+}
+
+/* How to remove a segment: its id counts in its own IPC namespace only. */
+static void segment_command(struct buf *text, const struct purge_holder *h)
+{
+	if (h->ipc_pid)
+		buf_addf(text, "nsenter -t %d -i ", h->ipc_pid);
+	buf_addf(text, "ipcrm -m %lld", (long long)h->shmid);
+}
+
+static void holder_json(struct json *j, const struct purge_holder *h)
+{
+	AUTO_BUF struct buf command = { 0 };
+
+	json_object(j, NULL);
+	if (h->pid)
+		json_i64(j, "pid", h->pid);
+	if (*h->comm)
+		json_str(j, "comm", h->comm);
+	if (h->not_known)
+		json_bool(j, "not_known", true);
+	if (h->file)
+		json_str(j, "file", h->file);
+	if (h->owner)
+		json_str(j, "owner", h->owner);
+	if (h->shmid >= 0) {
+		segment_command(&command, h);
+		json_i64(j, "shmid", h->shmid);
+		json_u64(j, "ipc_namespace", h->ipc_ns);
+		json_str(j, "remove", buf_str(&command));
+	}
+	if (h->locked_bytes) {
+		json_bool(j, "candidate", true);
+		json_u64(j, "locked_bytes", h->locked_bytes);
+		json_bool(j, "recorder", h->recorder);
+	} else {
+		json_u64(j, "zombies", h->zombies);
+	}
+	json_end_object(j);
 }
 
 static void stuck_json(struct json *j, const struct purge_result *r)
@@ -73,23 +118,9 @@ static void stuck_json(struct json *j, const struct purge_result *r)
 		json_u64(j, "zombies", r->plan.stuck[k]);
 		json_str(j, "freed_by", pin_kind_cure(k));
 		json_array(j, "holders");
-		vec_foreach (&r->holders, h) {
-			if (h->kind != k)
-				continue;
-			json_object(j, NULL);
-			if (h->pid)
-				json_i64(j, "pid", h->pid);
-			if (*h->comm)
-				json_str(j, "comm", h->comm);
-			if (h->file)
-				json_str(j, "file", h->file);
-			if (h->owner)
-				json_str(j, "owner", h->owner);
-			if (h->shmid >= 0)
-				json_i64(j, "shmid", h->shmid);
-			json_u64(j, "zombies", h->zombies);
-			json_end_object(j);
-		}
+		vec_foreach (&r->holders, h)
+			if (h->kind == k)
+				holder_json(j, h);
 		json_end_array(j);
 		json_end_object(j);
 	}
@@ -111,6 +142,22 @@ static void mapped_json(struct json *j, const struct purge_result *r)
 	json_end_array(j);
 }
 
+static void left_json(struct json *j, const struct purge_result *r)
+{
+	json_array(j, "left");
+	vec_foreach (&r->left_why, l) {
+		json_object(j, NULL);
+		json_u64(j, "zombies", l->zombies);
+		if (l->kind != PIN_KIND_END)
+			json_str(j, "kind", pin_kind_name(l->kind));
+		json_str(j, "why", l->why);
+		if (l->cure)
+			json_str(j, "freed_by", l->cure);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 void view_purge_json(struct json *j, const struct purge_options *o, const struct purge_result *r)
 {
 	json_bool(j, "applied", r->applied);
@@ -122,6 +169,8 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_u64(j, "bytes", r->plan.bytes);
 	json_u64(j, "freeable", r->plan.freeable);
 	json_u64(j, "freeable_bytes", r->plan.freeable_bytes);
+	json_u64(j, "may_stay", r->plan.may_stay);
+	json_u64(j, "may_stay_bytes", r->plan.may_stay_bytes);
 	json_u64(j, "files", r->plan.files);
 	json_u64(j, "writeback", r->plan.writeback);
 	json_u64(j, "inodes", r->plan.inodes);
@@ -136,6 +185,7 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	if (!r->applied)
 		return;
 	side_json(j, "after", &r->after);
+	left_json(j, r);
 	json_i64(j, "freed", (int64_t)r->before.dying - (int64_t)r->after.dying);
 	json_i64(j, "freed_bytes", (int64_t)r->before.bytes - (int64_t)r->after.bytes);
 	/* what a zombie costs here, as far as this purge shows it */
@@ -149,11 +199,35 @@ void view_purge_json(struct json *j, const struct purge_options *o, const struct
 	json_u64(j, "wall_ns", r->wall_ns);
 }
 
+/* Locked memory: who it may be. */
+static void locked_text(FILE *out, const struct purge_holder *h)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char bytes[NUMBERS_MAX];
+
+	esc_tty(&text, h->comm, strlen(h->comm));
+	numbers_bytes(bytes, h->locked_bytes);
+	if (h->recorder)
+		fprintf(out,
+			"    may be pid %d zscope record: it locks its memory (%s) to work on a "
+			"sick "
+			"host, and pages of its program and libraries may be a zombie's; restart "
+			"it\n",
+			h->pid, bytes);
+	else
+		fprintf(out, "    may be pid %d %s, which locks %s\n", h->pid, buf_str(&text),
+			bytes);
+}
+
 static void holder_text(FILE *out, const struct purge_holder *h)
 {
 	AUTO_BUF struct buf text = { 0 };
 	char n[NUMBERS_MAX];
 
+	if (h->locked_bytes) {
+		locked_text(out, h);
+		return;
+	}
 	if (h->file)
 		esc_tty(&text, h->file, strlen(h->file));
 	if (h->pid) {
@@ -164,10 +238,15 @@ static void holder_text(FILE *out, const struct purge_holder *h)
 		buf_add_str(&text, " of ");
 		esc_tty(&text, h->owner, strlen(h->owner));
 	}
-	if (h->shmid >= 0)
-		buf_addf(&text, " (ipcrm -m %lld)", (long long)h->shmid);
+	if (h->not_known)
+		buf_addf(&text, "%sby whom is not known", text.len ? ", " : "");
+	if (h->shmid >= 0) {
+		buf_add_str(&text, " (");
+		segment_command(&text, h);
+		buf_add_str(&text, ")");
+	}
 	fprintf(out, "    %s: %s %s\n", text.len ? text.data : "a file without a name",
-		numbers_count(n, h->zombies), h->zombies == 1 ? "zombie" : "zombies");
+		numbers_count(n, h->zombies), zombies_word(h->zombies));
 }
 
 /* Whether both would be told in the same words: an agent makes a memfd of one name again and again.
@@ -175,14 +254,8 @@ static void holder_text(FILE *out, const struct purge_holder *h)
 static bool reads_alike(const struct purge_holder *a, const struct purge_holder *b)
 {
 	return a->kind == b->kind && a->pid == b->pid && a->shmid == b->shmid &&
+	       a->ipc_ns == b->ipc_ns &&
 	       strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
-}
-
-static int most_zombies_first(const void *a, const void *b)
-{
-	const struct purge_holder *x = a, *y = b;
-
-	return x->zombies > y->zombies ? -1 : x->zombies < y->zombies;
 }
 
 /* Those of a kind, the ones that read alike in one line, those that hold most first. */
@@ -202,7 +275,7 @@ static void holders_text(FILE *out, const struct purge_result *r, enum pin_kind 
 		else if (!vec_push(&groups, *h))
 			break;
 	}
-	vec_sort(&groups, most_zombies_first);
+	vec_sort(&groups, purge_most_zombies_first);
 	for (size_t i = 0; i < groups.len && i < VIEW_HOLDERS; i++)
 		holder_text(out, &groups.items[i]);
 	if (groups.len > VIEW_HOLDERS)
@@ -232,10 +305,8 @@ static void mapped_text(FILE *out, const struct purge_result *r)
 
 	if (!r->mapped.len)
 		return;
-	fprintf(out,
-		"  %s: pages of files that processes have mapped and use; end the process, or "
-		"let it unmap the file\n",
-		r->applied ? "left" : "may stay");
+	fprintf(out, "  %s: files that processes have mapped; pages that they use stay\n",
+		r->applied ? "of these" : "may stay");
 	vec_foreach (&r->mapped, h)
 		if (shown++ < VIEW_HOLDERS)
 			holder_text(out, h);
@@ -243,30 +314,66 @@ static void mapped_text(FILE *out, const struct purge_result *r)
 		fprintf(out, "    ... and %zu more (--json)\n", r->mapped.len - VIEW_HOLDERS);
 }
 
+static void left_text(FILE *out, const struct purge_result *r)
+{
+	char a[NUMBERS_MAX];
+
+	vec_foreach (&r->left_why, l) {
+		bool held = l->kind != PIN_KIND_END && l->kind != PIN_PAGES;
+		fprintf(out, "  left: %s because %s%s%s%s\n", numbers_count(a, l->zombies),
+			held ? "held by " : "", l->why, l->cure ? "; " : "",
+			l->cure ? l->cure : "");
+	}
+	mapped_text(out, r);
+}
+
+static void plan_text(FILE *out, const struct terminal *term, const struct purge_options *o,
+		      const struct purge_result *r)
+{
+	const struct purge_plan *plan = &r->plan;
+	char a[NUMBERS_MAX], b[NUMBERS_MAX], c[NUMBERS_MAX], d[NUMBERS_MAX];
+
+	fprintf(out, "%s%s%s %s %s %s; %s of them can be freed by method %s (%s %s)\n",
+		terminal_on(term, TERM_BOLD), numbers_count(a, plan->zombies), terminal_off(term),
+		zombies_word(plan->zombies), plan->zombies == 1 ? "holds" : "hold",
+		numbers_bytes(b, plan->bytes), numbers_count(c, plan->freeable),
+		purge_method_name(o->method), numbers_count(d, plan->files),
+		plan->files == 1 ? "file" : "files");
+	if (plan->may_stay)
+		fprintf(out,
+			"  may stay: %s more, held by file system metadata that may be in use; "
+			"they "
+			"are tried\n",
+			numbers_count(a, plan->may_stay));
+	if (plan->writeback)
+		fprintf(out, "  %s of these wait for writeback: the file systems are synced\n",
+			numbers_count(a, plan->writeback));
+	if (plan->inodes)
+		fprintf(out,
+			"  %s of these need inodes out of the cache: dentries and inodes go, "
+			"too\n",
+			numbers_count(a, plan->inodes));
+	if (*r->writes && (plan->freeable_bytes || plan->may_stay_bytes || plan->inodes))
+		fprintf(out, "  writes to %s\n", r->writes);
+	stuck_text(out, r);
+	unreachable_text(out, r);
+}
+
 void view_purge_text(FILE *out, const struct terminal *term, const struct purge_options *o,
 		     const struct purge_result *r)
 {
 	char a[NUMBERS_MAX], b[NUMBERS_MAX], c[NUMBERS_MAX], span[TIMEFMT_MAX];
+	uint64_t freed = r->before.dying - MIN_OF(r->before.dying, r->after.dying);
+	uint64_t bytes = r->before.bytes - MIN_OF(r->before.bytes, r->after.bytes);
+	bool tries = r->plan.freeable || r->plan.may_stay;
 
-	fprintf(out, "%s%s%s zombies hold %s; %s of them can be freed by method %s (%s files)\n",
-		terminal_on(term, TERM_BOLD), numbers_count(a, r->plan.zombies), terminal_off(term),
-		numbers_bytes(b, r->plan.bytes), numbers_count(c, r->plan.freeable),
-		purge_method_name(o->method), numbers_count(span, r->plan.files));
-	if (r->plan.writeback)
-		fprintf(out, "  %s of these wait for writeback: the file systems are synced\n",
-			numbers_count(a, r->plan.writeback));
-	if (r->plan.inodes)
-		fprintf(out,
-			"  %s of these need inodes out of the cache: dentries and inodes go, "
-			"too\n",
-			numbers_count(a, r->plan.inodes));
-	if (*r->writes)
-		fprintf(out, "  writes to %s\n", r->writes);
-	stuck_text(out, r);
-	unreachable_text(out, r);
+	plan_text(out, term, o, r);
 	if (!r->applied) {
 		mapped_text(out, r);
-		fprintf(out, "dry run: nothing was changed; --apply does it\n");
+		fprintf(out, "dry run: nothing was changed; %s\n",
+			tries             ? "--apply does it"
+			: r->plan.zombies ? "there is nothing that --apply could free"
+					  : "there are none");
 		return;
 	}
 	if (!r->rounds) {
@@ -274,17 +381,13 @@ void view_purge_text(FILE *out, const struct terminal *term, const struct purge_
 			r->plan.zombies ? "none of them can be freed" : "there are none");
 		return;
 	}
-	fprintf(out, "freed %s zombies and %s in %s",
-		numbers_count(a, r->before.dying > r->after.dying ? r->before.dying - r->after.dying
-								  : 0),
-		numbers_bytes(b, r->before.bytes > r->after.bytes ? r->before.bytes - r->after.bytes
-								  : 0),
-		timefmt_span(span, r->wall_ns));
+	fprintf(out, "freed %s %s and %s in %s", numbers_count(a, freed), zombies_word(freed),
+		numbers_bytes(b, bytes), timefmt_span(span, r->wall_ns));
 	fprintf(out, " (CPU %s, %u %s)\n", timefmt_span(span, r->cpu_ns), r->rounds,
 		r->rounds == 1 ? "round" : "rounds");
 	fprintf(out, "zombies: %s before, %s after; everybody else's page cache: %s before, ",
 		numbers_count(a, r->before.dying), numbers_count(b, r->after.dying),
 		numbers_bytes(c, r->before.live_cache_bytes));
 	fprintf(out, "%s after\n", numbers_bytes(c, r->after.live_cache_bytes));
-	mapped_text(out, r);
+	left_text(out, r);
 }

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	if (process_map_parse(text, &map) &&
 	    ((!map.inode && !map.major && !map.minor) || strlen(map.range) > 39 ||
-	     map.name < text || map.name > text + strlen(text)))
+	     map.name < text || map.name > text + strlen(text) || (map.deleted && !*map.name)))
 		abort();
 	free(text);
 	return 0;
