@@ -11,6 +11,7 @@
 #include "text.h"
 #include "timefmt.h"
 #include "zombies.h"
+#include "zombies_below.h"
 
 enum { PURGE_ROUNDS = 10 };
 
@@ -46,6 +47,8 @@ static bool device_opens(struct purge_look *l, const struct zombie_file *f)
 enum pin_kind purge_stuck_by(struct purge_look *l, const struct zombie *z,
 			     const struct zombie_files *files, bool *ret_may_stay)
 {
+	enum pin_kind child = PIN_KIND_END;
+
 	*ret_may_stay = false;
 	for (size_t i = 0; i < z->n_pins; i++) {
 		const struct zombie_pin *p = &z->pins[i];
@@ -54,6 +57,10 @@ enum pin_kind purge_stuck_by(struct purge_look *l, const struct zombie *z,
 		/* inodes leave the cache by drop_caches */
 		if (p->kind == PIN_WRITEBACK && (!p->until_evicted || l->options->whole_host))
 			continue;
+		if (p->kind == PIN_CHILD) {
+			child = PIN_CHILD;
+			continue;
+		}
 		if (p->kind != PIN_FILE)
 			return p->kind;
 		const struct zombie_file *f = &files->list.items[p->file];
@@ -64,7 +71,7 @@ enum pin_kind purge_stuck_by(struct purge_look *l, const struct zombie *z,
 					     : !f->deleted && (!f->path || *f->path != '/'))
 			return PIN_PAGES;
 	}
-	return PIN_KIND_END;
+	return child;
 }
 
 /* What writeback has to do with a zombie that can be freed. */
@@ -116,21 +123,30 @@ static int count_own(void *arg, const struct zombie *z, const struct zombie_file
 static int look_at(void *arg, const struct zombie *z, const struct zombie_files *files)
 {
 	struct purge_look *l = arg;
-	bool may_stay;
+	bool may_stay, ok = true;
 
 	if (is_own(z))
 		return count_own(arg, z, files);
 	enum pin_kind stuck = purge_stuck_by(l, z, files, &may_stay);
-	if (l->remains && !purge_remains_take(l->remains, z, stuck, files))
-		return -ENOMEM;
+	bool stays = stuck != PIN_KIND_END && stuck != PIN_CHILD;
+	if (l->remains)
+		ok = purge_remains_take(l->remains, z, stuck, files);
 	l->plan.zombies++;
 	l->plan.bytes += z->bytes;
+	if (stuck == PIN_CHILD)
+		ok = ok && purge_parents_take(&l->parents, z, may_stay);
+	else if (stays || may_stay)
+		ok = ok && purge_parents_mark(&l->parents, z, stays);
+	if (!ok)
+		return -ENOMEM;
+	if (!stays)
+		count_writeback(z, &l->plan);
 	if (stuck == PIN_KIND_END) {
 		*(may_stay ? &l->plan.may_stay : &l->plan.freeable) += 1;
 		*(may_stay ? &l->plan.may_stay_bytes : &l->plan.freeable_bytes) += z->bytes;
-		count_writeback(z, &l->plan);
-		return 0;
 	}
+	if (!stays)
+		return 0;
 	l->plan.stuck[stuck]++;
 	if (!l->result)
 		return 0;
@@ -170,7 +186,7 @@ int purge_census(const struct root *root, const struct offer *offer, struct purg
 		.want = want,
 		.below = l->options->below,
 		/* after the first look: what was purged whole is gone */
-		.may_be_gone = !l->result || l->result->before.tracked,
+		.may_be_gone = l->looked,
 		.each = want ? look_at : count_own,
 		.arg = l,
 	};
@@ -180,12 +196,8 @@ int purge_census(const struct root *root, const struct offer *offer, struct purg
 	census_set_want(l->census, want);
 	int r = zombies_read_with(l->census, "", root, offer, &o, files, &s, &totals,
 				  want ? unknowns : &counting, err);
-	if (r == -ENOENT && l->looked) { /* it was a zombie itself, and is gone with all below */
-		o = (struct zombies_options){ 0 };
-		r = zombies_read_with(l->census, "", root, offer, &o, NULL, &s, &totals, &counting,
-				      err);
-		s.dying = s.bytes = 0;
-	}
+	purge_parents_judge(&l->parents, &l->plan);
+	purge_parents_free(&l->parents);
 	if (r < 0)
 		return r;
 	l->looked = true;
@@ -341,15 +353,20 @@ int purge_run(const struct root *root, const struct offer *offer,
 	      const struct purge_options *options, struct purge_result *ret,
 	      struct unknowns *unknowns, struct err *err)
 {
-	struct purge_look l = { .root = root, .options = options };
+	struct purge_options o = *options;
+	struct purge_look l = { .root = root, .options = &o };
+	AUTO_BUF struct buf below = { 0 };
 	struct purge_stop stop;
 	struct err load = { 0 };
 	unsigned restored;
 
 	*ret = (struct purge_result){ 0 };
-	int r = options->method == PURGE_RECLAIM ? purge_reclaim_writes(offer, options, ret->writes,
-									sizeof(ret->writes), err)
-						 : 0;
+	int r = o.below ? zombies_below_path(offer, o.below, &below, err) : 0;
+	if (r < 0)
+		return r;
+	o.below = o.below ? buf_str(&below) : NULL;
+	if (o.method == PURGE_RECLAIM)
+		r = purge_reclaim_writes(offer, &o, ret->writes, sizeof(ret->writes), err);
 	if (r == 0 && options->apply)
 		r = purge_restore(&restored, err);
 	if (r < 0)

@@ -12,6 +12,17 @@
 
 struct purge_remains;
 
+/* Of one walk (purge_parents.c). */
+struct purge_parent {
+	uint64_t path, bytes; /* path is its hash */
+	bool may_stay;
+};
+
+struct purge_parents {
+	VEC(struct purge_parent) list;
+	struct map_u64 fates; /* hash of a path → what is the worst below it */
+};
+
 struct purge_look {
 	const struct root *root;
 	const struct purge_options *options;
@@ -19,6 +30,7 @@ struct purge_look {
 	struct purge_plan plan;
 	struct purge_result *result;   /* NULL = counts only */
 	struct purge_remains *remains; /* NULL = why they are there is not asked */
+	struct purge_parents parents;
 	struct map_u64 devices; /* block device → 1 + the error when it was opened (negated) */
 	bool nudge;  /* writeback holds some: the kernel must be made to look (purge_settle.c) */
 	bool looked; /* the first census was taken */
@@ -45,8 +57,16 @@ int purge_reclaim_writes(const struct offer *offer, const struct purge_options *
 int purge_reclaim(const struct offer *offer, const char *writes,
 		  const struct purge_options *options, const struct purge_plan *plan,
 		  struct err *err);
+/* z stays, or may stay: so do the dead ones above it. */
+bool purge_parents_mark(struct purge_parents *p, const struct zombie *z, bool stays);
+/* z could go but for the zombies below it. */
+bool purge_parents_take(struct purge_parents *p, const struct zombie *z, bool may_stay);
+/* After the walk: into the plan. */
+void purge_parents_judge(const struct purge_parents *p, struct purge_plan *plan);
+void purge_parents_free(struct purge_parents *p);
+
 /* What keeps the zombie whatever the method does; PIN_KIND_END = it can be freed, or, with
- * *ret_may_stay, tried. */
+ * *ret_may_stay, tried; PIN_CHILD = so it is, but for the zombies below it. */
 enum pin_kind purge_stuck_by(struct purge_look *l, const struct zombie *z,
 			     const struct zombie_files *files, bool *ret_may_stay);
 

@@ -121,6 +121,7 @@ int purge_name(struct purge_look *l, const struct pin_holder *holders,
 	bool missing = false;
 	char text[200];
 
+	int e = name_locked(l->root, r, unknowns, err); /* first: files may be too many */
 	for (size_t i = 0; i < r->files.list.len; i++) {
 		const struct zombie_file *f = &r->files.list.items[i];
 		bool lost = f->deleted && f->kind == PIN_FILE && f->bytes && !holders[i].pid;
@@ -134,7 +135,6 @@ int purge_name(struct purge_look *l, const struct pin_holder *holders,
 		unknowns_add(unknowns, "who holds deleted files and shared memory", "%s",
 			     process_unseen_tell(unseen, text, sizeof(text)));
 	name_parents(l->root, r);
-	int e = name_locked(l->root, r, unknowns, err);
 	vec_sort(&r->holders, purge_most_zombies_first);
 	if (e < 0 || l->options->method != PURGE_FILES)
 		return e;

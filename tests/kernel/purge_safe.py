@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a purge leaves when it does not come to its end, and what it must not wait for: a journal that is undone wherever cgroup v2 is mounted,
+"""What a purge says beforehand and does: dead parents go with their children, and every zombie that is left has a reason. What it leaves when it does not come to its end, and what it must not wait for: a journal that is undone wherever cgroup v2 is mounted,
 and kept where it cannot be undone; a signal, which is answered with status 2; a file of a FUSE server that does not answer any more.
 usage: purge_safe.py ZSCOPE ZOMBIE_MAKER"""
 import ctypes, json, os, random, signal, struct, subprocess, sys, tempfile, time
@@ -61,6 +61,41 @@ def make(n):
     p.stdin.close()
     check(p.stdout.readline() == b"ready\n", "the maker failed")
     settle(f"{top}/{name}-settle", v2)
+
+
+def purge(*args):
+    return json.loads(subprocess.check_output([zscope, "purge", "--json", *args], stderr=subprocess.DEVNULL))
+
+
+def families():
+    """A dead pod above dead containers: it can go exactly if all of them can."""
+    for pod in ("free", "held"):
+        make_cgroup(f"{base}/{pod}", v2)
+    plan = [("file", "/free/c0"), ("file", "/free/c1"), ("file", "/held/c0"), ("memfd", "/held/c1")]
+    p = subprocess.Popen([maker, base + "/home", "4096"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    makers.append(p)
+    p.stdin.write(b"".join(b"%s\0%s\0%s\0" % (k.encode(), (base + c).encode(), (disk + c.replace("/", "-")).encode()) for k, c in plan))
+    p.stdin.close()
+    check(p.stdout.readline() == b"ready\n", "the maker failed")
+    for pod in ("free", "held"):
+        os.rmdir(f"{base}/{pod}")
+    settle(f"{top}/{name}-settle", v2)
+    dry = purge("--below", below + "/free")
+    check((dry["plan"]["zombies"], dry["plan"]["freeable"], dry["not_freeable"]) == (3, 3, []), dry)
+    dry = purge("--below", below + "/held")
+    stuck = {x["kind"]: x["zombies"] for x in dry["not_freeable"]}
+    check((dry["plan"]["zombies"], dry["plan"]["freeable"], stuck) == (3, 1, {"tmpfs": 1, "child": 1}), dry)
+    # it was a zombie itself: nothing of that name is there when all is gone
+    done = purge("--apply", "--below", below + "/free")
+    check((done["freed"], done["after"]["dying"], done["left"]) == (3, 0, []), done)
+    done = purge("--apply", "--below", below + "/held")
+    left = {x["kind"]: x["zombies"] for x in done["left"]}
+    check((done["freed"], done["after"]["dying"], left) == (1, 2, {"tmpfs": 1, "child": 1}), done)
+    text = subprocess.run([zscope, "purge", "--below", base + "/held"], capture_output=True, text=True).stdout
+    check("there is nothing that --apply could free" in text and "--apply does it" not in text, text)
+    check("2 zombies hold" in text and "held by child; goes with the zombies below it" in text, text)
+    p.kill()
+    p.wait()
 
 
 def stopped():
@@ -161,6 +196,7 @@ try:
     make_cgroup(base, v2)
     os.mkdir(base + "/home")
     os.mkdir(disk, 0o700)
+    families()
     hold_memfd()
     dead_server()
     make(600)

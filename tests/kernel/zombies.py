@@ -311,6 +311,8 @@ def purge():
     memfds = [h for h in stuck["tmpfs"] if h.get("pid") == holder.pid and "memfd:zscope-test" in h.get("file", "")]
     check(len(memfds) == 10, f"name and holder of each memfd: {[h for h in stuck['tmpfs'] if h.get('pid')]}")
     check({"anon", "mlocked"} <= set(stuck), set(stuck))
+    locked = [h for h in stuck["mlocked"] if h.get("pid") == holder.pid]
+    check(len(locked) == 1 and locked[0]["locked_bytes"] == 10 * SIZE and locked[0]["candidate"], stuck["mlocked"])
     check([(h["pid"], h["comm"], h["zombies"]) for h in stuck["process"]] == [(holder.pid, "zombie_maker", 20)], stuck["process"])
     text = run("purge", "--below", below).decode()
     check(f"pid {holder.pid} zombie_maker: 20 zombies" in text and "dry run: nothing was changed" in text, text)
@@ -323,6 +325,9 @@ def purge():
     done = json.loads(run("purge", "--json", "--below", below, "--apply"))
     check({h["file"] for h in done["mapped"]} == mapped, f"left: {done['mapped'][:3]}")
     check(done["applied"], done)
+    check(sum(x["zombies"] for x in done["left"]) == done["after"]["dying"], f"not all that are left have a reason: {done['left']}, {done['after']}")
+    why = {x["why"]: x["zombies"] for x in done["left"]}
+    check(why.get("processes have pages of their files mapped and use them", 0) >= len(mapped), why)
     after = resident(disk + "/cached")
     check(before >= 60 << 20 and stays(disk + "/cached", before), f"the neighbour's cache: {before} before, {after} after")
     left = {z["path"]: z for z in zombies(below, "--list", "--pins")["zombies"]}
