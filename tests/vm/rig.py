@@ -13,7 +13,7 @@ until_true() { # TRIES COMMAND...: waits for what must come, a second between tw
 		sleep 1
 	done
 }
-dying() { zscope zombies --json --below $1 | sed 's/.*"dying":\([0-9]*\).*/\1/'; }
+dying() { zscope zombies --json --below $1 | grep -o '"dying":[0-9]*' | head -n 1 | cut -d: -f2; } # the host's comes after it
 dying_are() { [ "$(dying $2)" = $1 ]; }
 until_dying() { until_true 30 dying_are $1 $2; } # N BELOW: the kernel releases in the background
 reparents() { # from 7.1 on the pages of a removed cgroup go to its parent

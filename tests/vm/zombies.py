@@ -99,6 +99,16 @@ if [ -e memory.reclaim ]; then
 	say rec_killed "$(state)"
 	say rec_put_back "{\"said\":\"$(zscope purge --restore)\"}"
 	say rec_restored "$(state)"
+	# told to stop: it puts back by itself
+	left x
+	zscope purge --json --method reclaim --below /rec --apply > /dev/null 2> /stopped &
+	i=0
+	while [ ! -s /run/zscope-purge.journal ] && [ $i -lt 200000 ]; do i=$((i + 1)); done
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	say rec_stopped "$(state)"
+	say rec_told "{\"status\":$status,\"said\":\"$(tr '\n"' ';_' < /stopped)\"}"
 fi
 MOREmount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 if [ -w /sys/kernel/security/lockdown ]; then
@@ -214,11 +224,14 @@ def judge_reclaim(answers, release):
     check(before["dying"] >= 4 and answers["reclaim"]["applied"], f"{release}: {before}, {answers['reclaim']}")
     check(after["dying"] < before["dying"], f"{release}: nothing was reclaimed: {before}, {after}")
     check(after["file"] >= before["file"] * 0.9, f"{release}: the live child's cache: {before}, {after}")
-    for state in (after, restored):
+    stopped, told = answers["rec_stopped"], answers["rec_told"]
+    check(told["status"] in (0, 2) and (told["status"] == 2) == ("stopped by a signal" in told["said"]), f"{release}: {told}")
+    for state in (after, restored, stopped):
         check(state["min"] == 65536 and state["outer"] == 0 and not state["journal"], f"{release}: not put back: {state}")
     raised = killed["journal"] and (killed["min"] != 65536 or killed["outer"] != 0)
     return f"reclaim let {before['dying'] - after['dying']} of {before['dying']} go, live cache stayed, " + \
-        ("a killed purge was put back" if raised else "the purge was over before the kill")
+        ("a killed purge was put back" if raised else "the purge was over before the kill") + \
+        (", a stopped one put itself back" if told["status"] == 2 else ", it was over before it was told to stop")
 
 
 need_tools()
