@@ -87,7 +87,7 @@ say whole_after "{\"dying\":$(dying BASE),\"dropped\":$(dropped),\"kept\":$(stat
 mkdir zscope-purge-1 mine
 printf 'rmdir %s\nrmdir %s\n' $base/zscope-purge-1 $base/mine > /run/zscope-purge.journal
 said=$(zscope purge --restore 2>&1); status=$?
-say own_restored "{\"said\":\"$said\",\"status\":$status,\"left\":\"$(ls -d zscope-purge-1 mine 2>/dev/null)\",\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false)}"
+say own_restored "{\"said\":\"$said\",\"status\":$status,\"left\":\"$(echo $(ls -d zscope-purge-1 mine 2>/dev/null))\",\"journal\":$([ -e /run/zscope-purge.journal ] && echo true || echo false)}"
 rm -f /run/zscope-purge.journal
 rmdir mine
 rmdir zscope-purge-1 2>/dev/null
