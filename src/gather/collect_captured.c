@@ -116,7 +116,8 @@ static int captured_census(const struct root *root, struct collected *c, struct 
 	if (r < 0)
 		return r;
 	if (census_summary_decode(bytes.data, bytes.len, &s) < 0)
-		return err_set(err, -EBADMSG, "/%s is damaged", CAPTURED_CENSUS);
+		return root_err(root, err_set(err, -EBADMSG, "/%s is damaged", CAPTURED_CENSUS),
+				err);
 	return collect_census_of(&s, c);
 }
 

@@ -519,10 +519,10 @@ RARELY static int recorder_finish(struct recorder *r, uint64_t took_ns, struct e
 
 	store_writer_finish(r->writer, &end); /* calls end_segment of the parts */
 	int n = snprintf(line, sizeof(line),
-			 "%" PRIu64 " ticks in %.0f s, %" PRIu64 " KiB written, %" PRIu64
-			 " ticks missed",
-			 r->ticks, (double)took_ns / 1e9, (end.written_bytes + 1023) / 1024,
-			 r->self.missed_ticks);
+			 "%" PRIu64 " tick%s in %.0f s, %" PRIu64 " KiB written, %" PRIu64
+			 " missed",
+			 r->ticks, r->ticks == 1 ? "" : "s", (double)took_ns / 1e9,
+			 (end.written_bytes + 1023) / 1024, r->self.missed_ticks);
 	if (!end.unwritten_ns && !end.dropped_frames)
 		snprintf(line + n, sizeof(line) - (size_t)n, ", nothing lost");
 	recorder_say(r, line);

@@ -179,7 +179,7 @@ one_writer_private_files() {
 closing_words() {
 	local pid
 	"$zscope" record --store "$tmp/words" --interval 200ms --for 2s --no-profile 2>"$tmp/err" || fail "status $? of a good recording"
-	tail -n 1 "$tmp/err" | grep -qE '[0-9]+ ticks in [0-9]+ s, [0-9]+ KiB written, [0-9]+ ticks missed, nothing lost$' ||
+	tail -n 1 "$tmp/err" | grep -qE '[0-9]+ ticks? in [0-9]+ s, [0-9]+ KiB written, [0-9]+ missed, nothing lost$' ||
 		fail "the end is not told: $(tail -n 1 "$tmp/err")"
 	mkdir "$tmp/ram" && mount -t tmpfs -o size=8k,mode=700 none "$tmp/ram" && mkdir "$tmp/ram/s" || { fail "no tmpfs"; return; }
 	"$zscope" record --store "$tmp/ram/s" --interval 200ms --for 2s --no-profile 2>"$tmp/err"
