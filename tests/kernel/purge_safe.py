@@ -74,7 +74,7 @@ def families():
     plan = [("file", "/free/c0"), ("file", "/free/c1"), ("file", "/held/c0"), ("memfd", "/held/c1")]
     p = subprocess.Popen([maker, base + "/home", "4096"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     makers.append(p)
-    p.stdin.write(b"".join(b"%s\0%s\0%s\0" % (k.encode(), (base + c).encode(), (disk + c.replace("/", "-")).encode()) for k, c in plan))
+    p.stdin.write(b"".join(b"%s\0%s\0%s\0" % (k.encode(), (base + c).encode(), (disk + "/" + c.replace("/", "-")).encode()) for k, c in plan))
     p.stdin.close()
     check(p.stdout.readline() == b"ready\n", "the maker failed")
     for pod in ("free", "held"):
