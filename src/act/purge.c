@@ -356,6 +356,7 @@ int purge_run(const struct root *root, const struct offer *offer,
 	struct purge_options o = *options;
 	struct purge_look l = { .root = root, .options = &o };
 	AUTO_BUF struct buf below = { 0 };
+	AUTO_CLOSE int lock = -1;
 	struct purge_stop stop;
 	struct err load = { 0 };
 	unsigned restored;
@@ -367,8 +368,6 @@ int purge_run(const struct root *root, const struct offer *offer,
 	o.below = o.below ? buf_str(&below) : NULL;
 	if (o.method == PURGE_RECLAIM)
 		r = purge_reclaim_writes(offer, &o, ret->writes, sizeof(ret->writes), err);
-	if (r == 0 && options->apply)
-		r = purge_restore(&restored, err);
 	if (r < 0)
 		return r;
 	r = census_open(root, offer, CENSUS_WANT_PINS | CENSUS_WANT_RANGES, &l.census, &load);
@@ -376,9 +375,14 @@ int purge_run(const struct root *root, const struct offer *offer,
 		return err_set(err, r,
 			       "purge must know what it may touch, and that needs the census: %s",
 			       load.text);
-	if (options->apply)
+	if (options->apply) {
 		purge_stop_begin(&stop);
-	r = run_with(root, offer, &l, ret, unknowns, err);
+		r = lock = purge_lock(err);
+		if (r >= 0) /* what a killed one left */
+			r = purge_journal_undo(&restored, err);
+	}
+	if (r >= 0)
+		r = run_with(root, offer, &l, ret, unknowns, err);
 	if (options->apply)
 		purge_stop_end(&stop);
 	map_u64_free(&l.devices);

@@ -98,9 +98,13 @@ void purge_stop_begin(struct purge_stop *s);
 void purge_stop_end(const struct purge_stop *s);
 int purge_stopped(struct err *err); /* 0, or -EINTR when one came */
 
+/* One purge at a time, because they share the journal: waits for up to a minute. A descriptor to
+ * close when it is over. */
+int purge_lock(struct err *err);
 /* A journal for what will be changed below or at path, which is checked first. Then a line each,
  * before it is changed: `value` is written back to path, "rmdir" removes it. */
 int purge_journal_new(const char *path, struct err *err);
+int purge_journal_undo(unsigned *ret, struct err *err);
 int purge_journal_add(int journal, const char *value, const char *path);
 int purge_write_text(const char *path, const char *text);
 int purge_read_text(const char *path, char *ret, size_t size); /* the first line */

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "auto.h"
@@ -16,11 +18,33 @@
 #include "text.h"
 
 enum { JOURNAL_CAP = 16 << 20, JOURNAL_LINE = 1200 };
+enum { LOCK_TRIES = 600, LOCK_EVERY_MS = 100 };
 
 static const char *journal_path(void)
 {
 	const char *path = getenv("ZSCOPE_PURGE_JOURNAL");
 	return path && *path == '/' ? path : "/run/zscope-purge.journal";
+}
+
+int purge_lock(struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_EVERY_MS * 1000000L };
+	char path[JOURNAL_LINE];
+
+	snprintf(path, sizeof(path), "%s.lock", journal_path());
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_path(err, -errno, path);
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return TAKE_FD(fd);
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_path(err, -errno, path);
+		if (purge_stopped(err) < 0)
+			return -EINTR;
+		nanosleep(&pause, NULL);
+	}
+	return err_set(err, -EBUSY, "another purge is at work for more than a minute (%s)", path);
 }
 
 /* Only what lies in a cgroup v2 hierarchy, wherever that is mounted, is ever written down or
@@ -89,7 +113,7 @@ static unsigned restore_lines(const char *text, unsigned *ret, int *ret_error)
 	return first;
 }
 
-int purge_restore(unsigned *ret, struct err *err)
+int purge_journal_undo(unsigned *ret, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ROOT struct root root = { .fd = -1 };
@@ -114,6 +138,13 @@ int purge_restore(unsigned *ret, struct err *err)
 					       : strerror(-why),
 			       *ret);
 	return unlink(journal_path()) < 0 ? err_path(err, -errno, journal_path()) : 0;
+}
+
+int purge_restore(unsigned *ret, struct err *err)
+{
+	AUTO_CLOSE int lock = purge_lock(err); /* what a running one wrote down is still needed */
+
+	return lock < 0 ? lock : purge_journal_undo(ret, err);
 }
 
 int purge_journal_new(const char *path, struct err *err)

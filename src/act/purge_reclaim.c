@@ -113,7 +113,7 @@ static int reclaim_v2(const char *path, const char *dir, uint64_t bytes,
 	if (r == 0)
 		r = reclaim_in_steps(path, bytes, options, err);
 	struct err restore = { 0 };
-	int back = purge_restore(&restored, &restore);
+	int back = purge_journal_undo(&restored, &restore);
 	if (back < 0 && (r == 0 || r == -EINTR))
 		r = err_set(err, back, "%s", restore.text);
 	return r;

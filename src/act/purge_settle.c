@@ -73,7 +73,7 @@ static int nudge(const char *path, struct err *err)
 		err_path(err, r, path);
 	else if (mkdir(path, 0700) < 0)
 		r = err_path(err, -errno, path);
-	int removed = purge_restore(&unused, r < 0 ? NULL : err);
+	int removed = purge_journal_undo(&unused, r < 0 ? NULL : err);
 	return r < 0 ? r : removed;
 }
 

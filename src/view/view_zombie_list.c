@@ -18,6 +18,8 @@ static void pin_text(struct buf *out, const struct zombie_pin *p, const struct z
 		view_zombie_file_label(out, &files->list.items[p->file]);
 	if (p->kind == PIN_WRITEBACK)
 		buf_add_str(out, p->dirty ? ", not yet written" : ", written");
+	if (p->kind == PIN_CHILD && p->below)
+		buf_addf(out, "%" PRIu64 " zombie%s below it", p->below, p->below == 1 ? "" : "s");
 	if (p->pid) {
 		buf_addf(out, "pid %d ", p->pid);
 		esc_tty(out, p->comm, strlen(p->comm));

@@ -127,8 +127,10 @@ void view_zombies_json(struct json *j, const struct view_zombies *v)
 
 	if (v->offer) {
 		json_object(j, "cgroup");
-		json_str(j, "mode", cgroup_mode_name(v->offer->mode));
-		json_str(j, "memory", cgroup_memory_name(v->offer->memory));
+		if (v->offer->mode_known)
+			json_str(j, "mode", cgroup_mode_name(v->offer->mode));
+		if (v->offer->memory_known)
+			json_str(j, "memory", cgroup_memory_name(v->offer->memory));
 		json_end_object(j);
 	}
 	counts_json(j, s);
@@ -245,6 +247,8 @@ static void pin_json(struct json *j, const struct zombie_pin *p, const struct zo
 		file_json(j, &files->list.items[p->file]);
 	if (p->kind == PIN_WRITEBACK)
 		json_bool(j, "dirty", p->dirty);
+	if (p->kind == PIN_CHILD && p->below)
+		json_u64(j, "zombies_below", p->below);
 	if (p->pid) {
 		json_i64(j, "pid", p->pid);
 		json_str(j, "comm", p->comm);

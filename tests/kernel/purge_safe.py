@@ -2,7 +2,7 @@
 """What a purge says beforehand and does: dead parents go with their children, and every zombie that is left has a reason. What it leaves when it does not come to its end, and what it must not wait for: a journal that is undone wherever cgroup v2 is mounted,
 and kept where it cannot be undone; a signal, which is answered with status 2; a file of a FUSE server that does not answer any more.
 usage: purge_safe.py ZSCOPE ZOMBIE_MAKER"""
-import ctypes, json, os, random, signal, struct, subprocess, sys, tempfile, time
+import ctypes, fcntl, json, os, random, signal, struct, subprocess, sys, tempfile, time
 
 from zombie_rig import check, end, make_cgroup, memory_top, remove, settle
 
@@ -98,25 +98,42 @@ def families():
     p.wait()
 
 
-def stopped():
-    """Ended by each signal that people and managers send: status 2 and a clear line, every time that it came before the end."""
-    came = 0
+def hear_signals():
+    """what a background job of a shell does not"""
     for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        for delay in (0.02, 0.05, 0.1, 0.2):
-            p = subprocess.Popen([zscope, "purge", "--apply", "--below", below], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(delay)
-            p.send_signal(n)
-            said = p.communicate()[1]
-            check(p.returncode in (0, 2, -n), f"{n}: {p.returncode}: {said}")
-            check((p.returncode == 2) == ("stopped by a signal" in said), f"{n}: {p.returncode}: {said}")
-            came += p.returncode == 2
-    check(came > 0, "no signal came while a purge ran")
-    ignored = subprocess.Popen(["nohup", zscope, "purge", "--json", "--apply", "--below", below], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    time.sleep(0.05)
-    ignored.send_signal(signal.SIGHUP)
-    out = ignored.communicate()[0]
-    check(ignored.returncode == 0 and json.loads(out)["applied"], "nohup was not honoured")
-    return came
+        signal.signal(n, signal.SIG_DFL)
+
+
+def waiting(*before):
+    """A purge that waits for another one, which is us: it has begun, and nothing is changed yet."""
+    journal = work + "/locked"
+    lock = open(journal + ".lock", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    p = subprocess.Popen([*before, zscope, "purge", "--json", "--apply", "--below", below], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         env=dict(os.environ, ZSCOPE_PURGE_JOURNAL=journal), preexec_fn=hear_signals)
+    for _ in range(600):
+        fds = f"/proc/{p.pid}/fd/"
+        if p.poll() is not None or any(os.path.realpath(fds + fd) == lock.name for fd in os.listdir(fds)):
+            break
+        time.sleep(0.1)
+    time.sleep(0.2)
+    check(p.poll() is None, "it does not wait for another purge")
+    return p, lock
+
+
+def stopped():
+    """Ended by each signal that people and managers send: status 2 and a clear line. One purge at a time."""
+    for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        p, lock = waiting()
+        p.send_signal(n)
+        said = p.communicate(timeout=60)[1]
+        check(p.returncode == 2 and "stopped by a signal" in said, f"{n}: {p.returncode}: {said}")
+        lock.close()
+    p, lock = waiting("nohup")
+    p.send_signal(signal.SIGHUP)
+    lock.close()
+    out = p.communicate(timeout=60)[0]
+    check(p.returncode == 0 and json.loads(out)["applied"], f"nohup was not honoured, or the lock: {p.returncode}")
 
 
 def fuse_file(mount):
@@ -199,8 +216,9 @@ try:
     families()
     hold_memfd()
     dead_server()
-    make(600)
-    print(f"a purge is stopped ({stopped()} times), undone and never made to wait")
+    make(60)
+    stopped()
+    print("a purge is stopped, undone, made to wait for another one, and never for a dead server")
 finally:
     end(None, makers)
     remove(base, disk, work)
