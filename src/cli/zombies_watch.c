@@ -74,6 +74,8 @@ static int watch_until(struct churn *churn, uint64_t until, const struct termina
 		else
 			r = churn_read(churn, watch_one, w, err);
 	}
+	if (r == 0) /* what came while the last was read, or just before the signal */
+		r = churn_read(churn, watch_one, w, err);
 	sigaction(SIGINT, &before, NULL);
 	if (diag->tty)
 		fprintf(stderr, "\r\033[K");

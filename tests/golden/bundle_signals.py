@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as tmp:
         ours, theirs = os.pipe()
         fcntl.fcntl(theirs, F_SETPIPE_SZ, 4096)  # 96 cores do not fit: it waits for us in the middle of its work
         run = subprocess.Popen([zscope, "cores", "--json", "--root", capture], stdout=theirs, stderr=subprocess.PIPE,
-                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+                               preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)])
         os.close(theirs)
         where = until(f"{number}: nothing was unpacked", lambda: unpacked(run.pid))
         # it must be stuck in its write, else the pipe is not what ends it

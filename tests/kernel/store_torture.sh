@@ -186,7 +186,8 @@ closing_words() {
 	[ $? -eq 2 ] || fail "a full disk is status 0"
 	grep -q 'the last .* s never reached the disk: the disk is full' "$tmp/err" || fail "a full disk: $(cat "$tmp/err")"
 	umount "$tmp/ram"
-	"$zscope" record --store "$tmp/hup" --interval 100ms --no-profile 2>"$tmp/err" &
+	# who runs the tests may ignore it (nohup), and that is inherited
+	env --default-signal=HUP "$zscope" record --store "$tmp/hup" --interval 100ms --no-profile 2>"$tmp/err" &
 	pid=$!
 	wait_for 'ticks [1-9]' "$tmp/hup" || fail "no ticks"
 	kill -HUP $pid
