@@ -18,7 +18,7 @@ static struct offer v2_host(void)
 static const char *path_of(const struct offer *offer, const char *given)
 {
 	static struct buf path;
-	struct err err = { 0 };
+	static struct err err;
 
 	return zombies_below_path(offer, given, &path, &err) < 0 ? err.text : buf_str(&path);
 }
