@@ -26,9 +26,8 @@ enum {
 	EVENTS_FIND_EVERY = 60,      /* ticks between two searches for network devices */
 };
 
-#define EVENTS_MOST_BATCH   ((size_t)256 << 10)
-#define EVENTS_FLUSH_NS     (100 * NS_PER_MS)
-#define EVENTS_END_QUIET_NS (10 * NS_PER_S)
+#define EVENTS_MOST_BATCH ((size_t)256 << 10)
+#define EVENTS_FLUSH_NS   (100 * NS_PER_MS)
 
 static void events_put(struct events_state *s, const struct rec_event *event)
 {
@@ -407,10 +406,20 @@ static int events_end_segment(void *state, const struct store_clock *clock, stru
 	struct events_state *s = state;
 
 	events_enter(s, clock, w, err);
-	/* this may be the end: give what has been quiet a few seconds, it would come soon anyway */
-	episodes_advance(s->episodes, clock->real_ns + EVENTS_END_QUIET_NS);
 	events_flush_waiting(s, clock);
 	events_tell_losses(s);
+	return s->failed;
+}
+
+/* A reset of the last seconds is told as far as it is known; nobody will read on. */
+static int events_finish(void *state, const struct store_clock *clock, struct store_writer *w,
+			 struct err *err)
+{
+	struct events_state *s = state;
+
+	events_enter(s, clock, w, err);
+	episodes_flush(s->episodes);
+	events_flush_waiting(s, clock);
 	return s->failed;
 }
 
@@ -432,6 +441,7 @@ const struct recorder_part record_events = {
 	.fd = events_fd,
 	.ready = events_ready,
 	.shed = events_shed,
+	.finish = events_finish,
 	.end_segment = events_end_segment,
 	.close = events_close,
 };

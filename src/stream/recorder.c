@@ -419,6 +419,14 @@ RARELY static void recorder_drain(struct recorder *r)
 	while (recorder_descriptors(r, fds) && poll(fds, r->n_slots, 0) > 0 &&
 	       clock_mono_ns() < end_ns)
 		recorder_ready_parts(r, fds);
+	for (size_t i = 0; r->ticks && i < r->n_slots; i++) {
+		struct recorder_slot *slot = &r->slots[i];
+		struct err why = { 0 };
+		if (slot->open && slot->part->finish &&
+		    slot->part->finish(slot->state, store_writer_clock(r->writer), r->writer,
+				       &why) < 0)
+			recorder_part_failed(r, slot, &why);
+	}
 }
 
 /* A single call for signals, the parts' descriptors and the time of the next tick. */

@@ -46,6 +46,9 @@ struct recorder_part {
 	/* 0 = full detail; each higher level must cost clearly less. The loop raises it before it
 	 * misses ticks and lowers it again when there is room. */
 	void (*shed)(void *state, unsigned level);
+	/* The recording ends in order, all that had come is taken: tell what waits for more. */
+	int (*finish)(void *state, const struct store_clock *clock, struct store_writer *w,
+		      struct err *err);
 	/* The segment is about to be sealed (rotation and end of recording): last frames,
 	 * store_writer_footer_blob(). */
 	int (*end_segment)(void *state, const struct store_clock *clock, struct store_writer *w,

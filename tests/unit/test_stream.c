@@ -275,8 +275,12 @@ static int broken_open(void **ret_state, const struct recorder_context *context,
 	return err_set(err, -EPERM, "no such thing on this host");
 }
 
-static const struct recorder_part fake = { "fake", fake_open, fake_begin, fake_tick, NULL,
-					   NULL,   NULL,      fake_end,   fake_close };
+static const struct recorder_part fake = { .name = "fake",
+					   .open = fake_open,
+					   .begin_segment = fake_begin,
+					   .tick = fake_tick,
+					   .end_segment = fake_end,
+					   .close = fake_close };
 static const struct recorder_part broken = { .name = "broken", .open = broken_open };
 
 /* Opens at the second try. */
@@ -291,8 +295,12 @@ static int late_open(void **ret_state, const struct recorder_context *context, s
 	return 0;
 }
 
-static const struct recorder_part late = { "late", late_open, fake_begin, fake_tick, NULL,
-					   NULL,   NULL,      fake_end,   fake_close };
+static const struct recorder_part late = { .name = "late",
+					   .open = late_open,
+					   .begin_segment = fake_begin,
+					   .tick = fake_tick,
+					   .end_segment = fake_end,
+					   .close = fake_close };
 
 static int note_ids(void *arg, const struct rec_event *event)
 {
@@ -353,7 +361,7 @@ TEST(parts_that_fail_are_named_and_the_rest_goes_on)
 
 /* A part with a descriptor: the first byte in it is news, and the news is the end. */
 static int piped[2];
-static unsigned piped_ready;
+static unsigned piped_ready, piped_finished;
 
 static int piped_open(void **ret_state, const struct recorder_context *context, struct err *err)
 {
@@ -376,11 +384,21 @@ static int piped_take(void *state, struct store_writer *w, struct err *err)
 	return 0;
 }
 
+/* Behind all that had come, once, and before the end of the segment. */
+static int piped_finish(void *state, const struct store_clock *clock, struct store_writer *w,
+			struct err *err)
+{
+	piped_finished += piped_ready == 3 && clock->real_ns;
+	return 0;
+}
+
 TEST(a_part_with_news_is_heard_and_a_signal_while_it_is_waited_for_ends_it)
 {
-	static const struct recorder_part part = {
-		.name = "piped", .open = piped_open, .fd = piped_fd, .ready = piped_take
-	};
+	static const struct recorder_part part = { .name = "piped",
+						   .open = piped_open,
+						   .fd = piped_fd,
+						   .ready = piped_take,
+						   .finish = piped_finish };
 	AUTO_FIXTURE struct fixture f = fixture_new();
 	const struct recorder_use parts[] = { { .part = &part } };
 	struct recorder_options options = { .store_dir = f.dir,
@@ -394,6 +412,7 @@ TEST(a_part_with_news_is_heard_and_a_signal_while_it_is_waited_for_ends_it)
 
 	CHECK_EQ(recorder_run(&options, &err), 0);
 	CHECK_EQ(piped_ready, 3); /* what waited when the signal came is still taken */
+	CHECK_EQ(piped_finished, 1);
 	CHECK(clock_mono_ns() - before < 10 * NS_PER_S);
 	close(piped[0]);
 	close(piped[1]);
