@@ -1,5 +1,6 @@
 #include "proc_stat.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,23 +11,25 @@
 
 enum { PROC_STAT_FIELDS = 10, PROC_STAT_MOST_CPUS = 65536 };
 
-/* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has. */
+/* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has: the
+ * record has them in the kernel's order. */
 EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, struct rec_cpu *row)
 {
-	uint64_t *const places[PROC_STAT_FIELDS] = {
-		&row->usr, &row->nice,    &row->sys,   &row->idle,  &row->iowait,
-		&row->irq, &row->softirq, &row->steal, &row->guest, &row->guest_nice,
-	};
+	static_assert(offsetof(struct rec_cpu, guest_nice) - offsetof(struct rec_cpu, usr) ==
+			      (PROC_STAT_FIELDS - 1) * sizeof(uint64_t),
+		      "the times lie side by side");
+	char *place = (char *)row + offsetof(struct rec_cpu, usr);
 	bool too_large = false;
 	unsigned n = 0;
 
-#pragma GCC unroll 10
-	for (; n < PROC_STAT_FIELDS; n++) {
-		p = scan_blanks(p);
-		if (!scan_is_digit(*p))
+	for (; n < PROC_STAT_FIELDS; n++, place += sizeof(uint64_t)) {
+		uint64_t value;
+		p += *p == ' '; /* the kernel writes one */
+		if (!scan_is_digit(*p) && !scan_is_digit(*(p = scan_blanks(p))))
 			break;
-		p = scan_u64_before(p, end, places[n]);
-		too_large |= *places[n] == UINT64_MAX;
+		p = scan_u64_before(p, end, &value);
+		too_large |= value == UINT64_MAX;
+		memcpy(place, &value, sizeof(value));
 	}
 	/* ends in what is no number: not the line of an older kernel, and nothing to count with */
 	if (too_large || (n < PROC_STAT_FIELDS && *p != '\n' && *p != '\0'))
@@ -58,6 +61,17 @@ EVERY_TICK static const char *proc_stat_cores(const char *text, struct tick *t)
 	return line;
 }
 
+RARELY static int proc_stat_no_core(struct err *err)
+{
+	return err_set(err, -ENODATA, "/proc/stat: no line of any core");
+}
+
+EVERY_TICK int proc_stat_parse_cores(const char *text, struct tick *ret, struct err *err)
+{
+	proc_stat_cores(text, ret);
+	return ret->rows[REC_CPU].len ? 0 : proc_stat_no_core(err);
+}
+
 EVERY_TICK int proc_stat_parse(const char *text, struct tick *ret, struct err *err)
 {
 	static const struct {
@@ -75,7 +89,7 @@ EVERY_TICK int proc_stat_parse(const char *text, struct tick *ret, struct err *e
 	const char *line = proc_stat_cores(text, ret);
 
 	if (!ret->rows[REC_CPU].len)
-		return err_set(err, -ENODATA, "/proc/stat: no line of any core");
+		return proc_stat_no_core(err);
 	struct rec_load *load = tick_only_row(ret, REC_LOAD);
 	if (!load)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -7,3 +7,5 @@
 /* Adds a REC_CPU row per core and fills REC_LOAD. Offline cores have no line and get no row.
  * -ENODATA: no core at all. */
 int proc_stat_parse(const char *text, struct tick *ret, struct err *err);
+/* The cores alone. */
+int proc_stat_parse_cores(const char *text, struct tick *ret, struct err *err);

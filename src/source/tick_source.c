@@ -145,6 +145,8 @@ EVERY_TICK static void tick_read_file(struct tick_source *s, size_t i, struct ti
 				      struct unknowns *unknowns)
 {
 	struct reread *file = &s->files[i];
+	/* the file that has more than the rows of its kind */
+	bool cores_alone = files[i].kind == REC_CPU && !tick_wants(s, REC_LOAD);
 	struct err err;
 	int r = 0;
 
@@ -155,7 +157,8 @@ EVERY_TICK static void tick_read_file(struct tick_source *s, size_t i, struct ti
 	if (r == 0)
 		r = reread_text(file, &s->text, &err);
 	if (r == 0)
-		r = files[i].parse(buf_str(&s->text), t, &err);
+		r = (cores_alone ? proc_stat_parse_cores : files[i].parse)(buf_str(&s->text), t,
+									   &err);
 	if (r < 0 && files[i].what) {
 		root_err(s->root, r, &err);
 		unknowns_add(unknowns, files[i].what, "%s", err.text);

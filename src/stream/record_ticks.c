@@ -13,7 +13,7 @@
 enum { KEY_COPY_AFTER = 10 };
 
 struct record_ticks_state {
-	const struct rec_self *self;
+	const struct rec_self *self; /* NULL = not asked for */
 	struct tick_source *source;
 	struct tick tick;
 	struct tick_codec *codec;
@@ -45,7 +45,8 @@ static int ticks_open(void **ret_state, const struct recorder_context *context, 
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->self = context->self;
+	if (!source.kinds || source.kinds & TICK_KIND(REC_SELF))
+		s->self = context->self;
 	s->codec = tick_codec_new();
 	int r = s->codec && buf_reserve(&s->key, 64 << 10) && buf_reserve(&s->bytes, 64 << 10)
 			? 0
@@ -113,7 +114,7 @@ EVERY_TICK static int ticks_tick(void *state, const struct store_clock *clock,
 
 	if (r < 0)
 		return err_set(err, r, "reading the host: %s", strerror(-r));
-	struct rec_self *self = tick_add_row(&s->tick, REC_SELF);
+	struct rec_self *self = s->self ? tick_add_row(&s->tick, REC_SELF) : NULL;
 	if (self)
 		*self = *s->self;
 	if (s->key_due)

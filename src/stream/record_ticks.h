@@ -1,5 +1,5 @@
 /* The part of the recorder that writes ticks: every source once a second, with the recorder's own
- * meter as a row of each tick. */
+ * meter as a row of each tick (where the kinds asked for have it). */
 #pragma once
 
 #include "recorder.h"

@@ -35,6 +35,22 @@ TEST(every_online_core_and_the_machine)
 	CHECK_EQ(l->blocked, 1);
 }
 
+TEST(the_cores_alone)
+{
+	AUTO_TICK struct tick t = { 0 };
+	struct err err = { 0 };
+
+	CHECK_EQ(proc_stat_parse_cores("cpu  9 9\ncpu0 1  2\t3 4 5 6 7 8 9 10\nctxt 7\n", &t, &err),
+		 0);
+	CHECK_EQ(t.rows[REC_CPU].len, 1);
+	CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 0)->sys, 3);
+	CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 0)->guest_nice, 10);
+	CHECK_EQ(t.rows[REC_LOAD].len, 0);
+	tick_clear(&t);
+	CHECK_EQ(proc_stat_parse_cores("ctxt 7\n", &t, &err), -ENODATA);
+	CHECK_STR(err.text, "/proc/stat: no line of any core");
+}
+
 /* Both ways through a number must agree, whatever its length and whatever follows it. */
 TEST(numbers_of_every_length)
 {

@@ -46,6 +46,23 @@ static void put_host(struct fake_root *fake)
 	fake_root_put(fake, "proc/42/comm", "kubelet\n");
 }
 
+TEST(only_the_kinds_asked_for)
+{
+	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
+	AUTO_TICK struct tick t = { 0 };
+	AUTO_UNKNOWNS struct unknowns u = { 0 };
+	struct tick_source_options options = { .kinds = TICK_KIND(REC_CPU) };
+	struct tick_source *s;
+
+	put_host(&fake);
+	CHECK_EQ(tick_source_open(&fake.root, &options, &s, NULL), 0);
+	CHECK_EQ(tick_source_read(s, &t, &u), 0);
+	for (unsigned kind = 0; kind < REC_KIND_END; kind++)
+		CHECK_EQ(t.rows[kind].len, kind == REC_CPU);
+	CHECK_EQ(u.list.len, 0);
+	tick_source_close(s);
+}
+
 TEST(a_whole_tick_of_a_host)
 {
 	AUTO_FAKE_ROOT struct fake_root fake = fake_root_new();
