@@ -164,8 +164,8 @@ EVERY_TICK static void column_put_few(struct buf *out, const uint64_t *values, s
 		wire_put_u64(out, values[i]);
 }
 
-static void column_put_how(struct buf *out, const uint64_t *values, const uint8_t *hints, size_t n,
-			   unsigned how)
+EVERY_TICK static void column_put_how(struct buf *out, const uint64_t *values, const uint8_t *hints,
+				      size_t n, unsigned how)
 {
 	/* worst case: an escape and 64 bits each; and what bits_put may write ahead */
 	if (!buf_reserve(out, 16 + n * 12))

@@ -34,41 +34,68 @@ static struct column encode_key_numbers(struct tick_codec *c, const struct block
 	return column;
 }
 
+/* What stands in a row where the field lies. */
+static inline uint64_t value_at(const char *row, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, row + offset, sizeof(value));
+	return value;
+}
+
+/* Counters that do not move, and what is no counter: the guess is the key's value. */
+EVERY_TICK static struct column encode_still(struct tick_codec *c, const struct block *b, size_t f)
+{
+	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
+	uint64_t sum = -(uint64_t)(b->balances && field_is_paced(&b->desc->fields[f]));
+	const char *const *base_rows = c->base_rows.items;
+	uint64_t *values = c->values.items, *totals = c->totals.items;
+	const char *row = b->rows;
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < n; i++, row += size) {
+		uint64_t known = -(rec_have(row) >> f & 1); /* all ones, or none */
+		uint64_t value = value_at(row, offset), guess = value_at(base_rows[i], offset);
+		totals[i] += ((value & known) - guess) & sum;
+		values[i] = column_zigzag(value - guess) & known;
+		largest |= values[i];
+	}
+	return (struct column){ largest, NULL };
+}
+
+/* Counters that run: the guess is how far their pace has taken them. */
+EVERY_TICK static struct column encode_paced(struct tick_codec *c, const struct block *b, size_t f)
+{
+	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
+	const uint64_t *rates =
+		c->base.rates[b->desc->kind] + f * c->base.tick.rows[b->desc->kind].len;
+	uint64_t sum = -(uint64_t)b->balances; /* what is paced is summed */
+	const char *const *base_rows = c->base_rows.items;
+	const size_t *bases = c->bases.items;
+	uint64_t *values = c->values.items, *totals = c->totals.items;
+	const char *row = b->rows;
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < n; i++, row += size) {
+		uint64_t known = -(rec_have(row) >> f & 1);
+		uint64_t value = value_at(row, offset), guess = value_at(base_rows[i], offset);
+		uint64_t rate = bases[i] == NO_ROW ? 0 : rates[bases[i]];
+		uint64_t advance = tick_base_advance(rate, b->elapsed_ms);
+		totals[i] += ((value & known) - guess) & sum;
+		c->hints.items[i] = codec_hint(advance);
+		values[i] = column_zigzag(value - guess - advance) & known;
+		largest |= values[i];
+	}
+	return (struct column){ largest, c->hints.items };
+}
+
 /* The same guesses as codec_guess makes for the other side, in one pass with what follows from
  * them: this runs for every core every second. */
 EVERY_TICK static struct column encode_numbers(struct tick_codec *c, const struct block *b,
 					       size_t f)
 {
-	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
-	bool sum = b->balances && field_is_paced(&b->desc->fields[f]);
-	bool paced = c->base.paced[b->desc->kind] >> f & 1;
-	const uint64_t *rates =
-		paced ? c->base.rates[b->desc->kind] + f * c->base.tick.rows[b->desc->kind].len
-		      : NULL;
-	const char *const *base_rows = c->base_rows.items;
-	const size_t *bases = c->bases.items;
-	uint64_t *values = c->values.items, *totals = c->totals.items;
-	uint8_t *hints = c->hints.items;
-	const char *row = b->rows;
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < n; i++, row += size) {
-		uint64_t value, guess, known = -(rec_have(row) >> f & 1); /* all ones, or none */
-		memcpy(&value, row + offset, sizeof(value));
-		memcpy(&guess, base_rows[i] + offset, sizeof(guess));
-		if (sum)
-			totals[i] += (value & known) - guess;
-		if (paced) {
-			uint64_t advance = bases[i] == NO_ROW ? 0
-							      : tick_base_advance(rates[bases[i]],
-										  b->elapsed_ms);
-			guess += advance;
-			hints[i] = codec_hint(advance);
-		}
-		values[i] = column_zigzag(value - guess) & known;
-		largest |= values[i];
-	}
-	return (struct column){ largest, paced ? hints : NULL };
+	return c->base.paced[b->desc->kind] >> f & 1 ? encode_paced(c, b, f)
+						     : encode_still(c, b, f);
 }
 
 EVERY_TICK static struct column encode_balance(struct tick_codec *c, const struct block *b,
@@ -176,10 +203,35 @@ EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block 
 	return flags;
 }
 
-/* The columns that are not all zero, in field order, the balancing ones last. */
-EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, struct buf *out)
+/* A bit for each field that stands still in every row, in one pass along the rows: most times of a
+ * core are of kinds that its host never spends. Only where each row has its key row in its place
+ * and knows the same fields; all fields are eight bytes long. */
+EVERY_TICK static uint64_t encode_same_fields(const struct tick_codec *c, const struct block *b)
 {
 	const struct rec_desc *desc = b->desc;
+	const char *row = b->rows, *base = c->base.tick.rows[desc->kind].items;
+	uint64_t changed[CODEC_MOST_RECORD / sizeof(uint64_t)], same = 0;
+	size_t words = desc->size / sizeof(uint64_t);
+
+	memset(changed, 0, desc->size);
+	for (size_t i = 0; i < b->n_rows; i++, row += desc->size, base += desc->size)
+		for (size_t w = 0; w < words; w++)
+			changed[w] |= value_at(row, w * 8) ^ value_at(base, w * 8);
+	for (size_t f = 0; f < desc->n_fields; f++)
+		same |= (uint64_t)!changed[desc->fields[f].offset / sizeof(uint64_t)] << f;
+	return same;
+}
+
+/* The columns that are not all zero, in field order, the balancing ones last. */
+EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, unsigned flags,
+				     struct buf *out)
+{
+	const unsigned in_place = BLOCK_SAME_ROWS | BLOCK_SAME_HAVE;
+	const struct rec_desc *desc = b->desc;
+	/* a counter that stands still where its pace is not 0 is news */
+	uint64_t still = (flags & in_place) == in_place
+				 ? encode_same_fields(c, b) & ~c->base.paced[desc->kind]
+				 : 0;
 	size_t bitmap = out->len;
 
 	for (size_t f = 0; f < desc->n_fields; f += 8)
@@ -187,7 +239,8 @@ EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b
 	for (int balance = 0; balance < 2; balance++) {
 		for (size_t f = 0; f < desc->n_fields; f++) {
 			const struct rec_field *field = &desc->fields[f];
-			if (!!(field->flags & REC_BALANCE) != balance)
+			if (!!(field->flags & REC_BALANCE) != balance ||
+			    (!balance && still >> f & 1))
 				continue;
 			struct column column = { 0 };
 			int r = 0;
@@ -217,8 +270,8 @@ EVERY_TICK static int encode_block(struct tick_codec *c, const struct block *b)
 {
 	buf_clear(&c->block);
 	wire_put_u64(&c->block, b->desc->n_fields);
-	encode_rows(c, b, &c->block);
-	return encode_columns(c, b, &c->block);
+	unsigned flags = encode_rows(c, b, &c->block);
+	return encode_columns(c, b, flags, &c->block);
 }
 
 EVERY_TICK static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,

@@ -185,4 +185,42 @@ TEST(steady_cores_are_small_and_independent)
 	tick_codec_free(reader);
 }
 
+/* Fields that stand still are passed over; not those whose pace says that they should have moved.
+ */
+TEST(what_stands_still_comes_back)
+{
+	struct tick_codec *writer = tick_codec_new(), *reader = tick_codec_new();
+	AUTO_TICK struct tick t = { .mono_ns = 1 }, back = { 0 };
+
+	for (uint64_t second = 0; second < 40; second++) {
+		AUTO_BUF struct buf bytes = { 0 };
+		uint64_t ran = second < 20 ? second : 20; /* all of them stop in mid-segment */
+		tick_clear(&t);
+		t.mono_ns += 1000000000;
+		for (uint64_t cpu = 0; cpu < 5; cpu++) {
+			struct rec_cpu *c = tick_add_row(&t, REC_CPU);
+			*c = (struct rec_cpu){ .have = (1 << 11) - 1,
+					       .cpu = cpu,
+					       .usr = 7000 * cpu + ran * 90,
+					       .nice = 33,
+					       .sys = cpu == 3 && second % 4 == 1 ? 6 : 5,
+					       .idle = 100000 + second * 100 - ran * 90 };
+			if (cpu == 2) {
+				c->have &= ~(uint64_t)REC_CPU_IOWAIT;
+				c->iowait = second; /* of no meaning */
+			}
+		}
+		if (second % 15 == 0) {
+			CHECK_EQ(tick_codec_encode_key(writer, &t, &bytes), 0);
+			CHECK_EQ(tick_codec_decode_key(reader, bytes.data, bytes.len), 0);
+			buf_clear(&bytes);
+		}
+		CHECK_EQ(tick_codec_encode(writer, &t, &bytes), 0);
+		CHECK_EQ(tick_codec_decode(reader, bytes.data, bytes.len, &back), 0);
+		check_same(&t, &back);
+	}
+	tick_codec_free(writer);
+	tick_codec_free(reader);
+}
+
 TEST_MAIN
