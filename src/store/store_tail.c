@@ -20,7 +20,8 @@
 enum {
 	TAIL_PAGE =
 		4096, /* or a multiple of it is what mmap takes: rounded to the real one below */
-	TAIL_ROOM = 64 << 10,
+	TAIL_LEAST_ROOM = 16 << 10, /* a small host's minute needs no more */
+	TAIL_MOST_ROOM = 64 << 10,
 };
 
 /* A page that the disk fails to give raises SIGBUS at the access. Only inside of tail_copy is that
@@ -103,10 +104,12 @@ static int tail_map(struct store_tail *t, size_t len)
 {
 	uint64_t page = MAX_OF((uint64_t)sysconf(_SC_PAGESIZE), (uint64_t)TAIL_PAGE);
 	uint64_t from = t->len / page * page;
-	uint64_t need = (t->len + len - from + page - 1) / page * page, room = TAIL_ROOM;
+	uint64_t need = (t->len + len - from + page - 1) / page * page;
+	/* as much again as there is: a segment that grows fast asks rarely */
+	uint64_t room = MAX_OF(MIN_OF(from, (uint64_t)TAIL_MOST_ROOM), (uint64_t)TAIL_LEAST_ROOM);
 
 	tail_unmap(t);
-	room = MAX_OF(room, need);
+	room = MAX_OF((room + page - 1) / page * page, need);
 	int r = tail_allocate(t, from, room);
 	if ((r == -ENOSPC || r == -EDQUOT) && room > need)
 		r = tail_allocate(t, from, room = need);
@@ -155,7 +158,7 @@ EVERY_TICK int store_tail_put(struct store_tail *t, const void *bytes, size_t le
 	*ret_done = 0;
 	if (!len)
 		return 0;
-	if (!t->plain && len < TAIL_ROOM) {
+	if (!t->plain && len < TAIL_MOST_ROOM) {
 		int r = tail_put_mapped(t, bytes, len);
 		if (r == 0)
 			*ret_done = len;

@@ -229,7 +229,7 @@ EVERY_TICK static bool writer_is_due(const struct store_writer *w, const struct 
 		return true;
 	if (now->boot_ns < w->start.boot_ns || now->boot_ns - w->start.boot_ns >= w->segment_ns)
 		return true;
-	if (strcmp(now->boot_id, w->start.boot_id) != 0)
+	if (memcmp(now->boot_id, w->start.boot_id, sizeof(now->boot_id)) != 0)
 		return true;
 	uint64_t wall = now->real_ns - w->clock.real_ns, boot = now->boot_ns - w->clock.boot_ns;
 	return now->real_ns < w->clock.real_ns || distance(wall, boot) > WRITER_STEP_NS;
