@@ -21,7 +21,7 @@ struct store_options {
 
 struct store_clock {
 	uint64_t real_ns, mono_ns, boot_ns;
-	char boot_id[40];
+	char boot_id[40]; /* zeroes behind its end */
 };
 
 /* What the caller adds to each segment; both may be NULL. begin: what makes the segment readable

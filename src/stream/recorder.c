@@ -48,6 +48,7 @@ struct recorder {
 	struct store_clock clock; /* of the last tick */
 	uint64_t ticks, calm_ticks;
 	uint64_t next_mono_ns; /* of the next tick */
+	long n_cores;          /* that may come up; libc opens a file to tell */
 	sigset_t signals;      /* that end the recording; blocked */
 	int signal_fd;         /* the same, to poll */
 	char degraded[160];
@@ -114,7 +115,8 @@ RARELY static void recorder_part_failed(struct recorder *r, struct recorder_slot
 	recorder_tell(r, EVENT_WARN, "recorder-part-trouble", "%s", text);
 }
 
-/* What makes a segment readable on another machine, as lines of key=value. */
+/* What makes a segment readable on another machine, as lines of key=value. Only the name of a host
+ * may change while it runs. */
 static int recorder_put_meta(struct recorder *r, struct err *err)
 {
 	char text[600];
@@ -125,8 +127,8 @@ static int recorder_put_meta(struct recorder *r, struct err *err)
 	int n = snprintf(text, sizeof(text),
 			 "version=" ZSCOPE_VERSION "\nhost=%s\nkernel=%s\nmachine=%s\nuser_hz=%ld\n"
 			 "cores=%ld\npage_bytes=%ld\ninterval_ns=%" PRIu64 "\n",
-			 u.nodename, u.release, u.machine, sysconf(_SC_CLK_TCK),
-			 sysconf(_SC_NPROCESSORS_CONF), sysconf(_SC_PAGESIZE), r->interval_ns);
+			 u.nodename, u.release, u.machine, sysconf(_SC_CLK_TCK), r->n_cores,
+			 sysconf(_SC_PAGESIZE), r->interval_ns);
 	return store_writer_append(r->writer, FRAME_META, 1, store_writer_clock(r->writer)->real_ns,
 				   text, MIN_OF((size_t)n, sizeof(text) - 1), err);
 }
@@ -463,6 +465,7 @@ EVERY_TICK static int recorder_wait(struct recorder *r, struct err *err)
 	now_ns = clock_mono_ns();
 	if (now_ns < r->next_mono_ns)
 		return 1;
+	tick_path_warm();
 	int code = recorder_tick(r, now_ns, err);
 	if (code < 0)
 		return code;
@@ -493,6 +496,7 @@ static int recorder_prepare(struct recorder *r, struct err *err)
 	if (root_read(r->options->root, "proc/sys/kernel/random/boot_id", 100, &boot_id, NULL) == 0)
 		text_copy_n(r->clock.boot_id, sizeof(r->clock.boot_id), boot_id.data,
 			    strcspn(boot_id.data, "\n"));
+	r->n_cores = sysconf(_SC_NPROCESSORS_CONF);
 	int code = store_writer_open(r->options->store_dir, &r->options->store, &hooks, &r->writer,
 				     err);
 	if (code == -EACCES || code == -EROFS)
