@@ -15,6 +15,15 @@ struct column {
 	const uint8_t *hints;
 };
 
+/* What stands in a row where the field lies. */
+static inline uint64_t value_at(const char *row, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, row + offset, sizeof(value));
+	return value;
+}
+
 /* In the key: against the row before. */
 static struct column encode_key_numbers(struct tick_codec *c, const struct block *b, size_t f)
 {
@@ -32,15 +41,6 @@ static struct column encode_key_numbers(struct tick_codec *c, const struct block
 			c->totals.items[i] += value;
 	}
 	return column;
-}
-
-/* What stands in a row where the field lies. */
-static inline uint64_t value_at(const char *row, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, row + offset, sizeof(value));
-	return value;
 }
 
 /* Counters that do not move, and what is no counter: the guess is the key's value. */
@@ -161,25 +161,45 @@ static int encode_strings(struct tick_codec *c, const struct block *b, size_t f,
 	return 0;
 }
 
+/* Index of the key row of each row. In nearly every tick that is the row in its place, which one
+ * number tells where rows are named by one: a core by its own. */
+EVERY_TICK static bool encode_bases(struct tick_codec *c, const struct block *b)
+{
+	const struct rec_desc *desc = b->desc;
+	const struct rec_rows *base_rows = &c->base.tick.rows[desc->kind];
+	uint64_t keys = c->base.keys[desc->kind];
+	unsigned key = keys ? (unsigned)__builtin_ctzll(keys) : 0;
+	bool by_number = keys && !(keys & (keys - 1)) && desc->fields[key].type == REC_U64;
+	size_t offset = desc->fields[key].offset, guess = 0;
+	bool in_place = b->n_rows == base_rows->len;
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		const char *row = b->rows + i * desc->size;
+		size_t base = guess;
+		if (!by_number || guess >= base_rows->len ||
+		    value_at(row, offset) != value_at(tick_base_row(&c->base, desc, guess), offset))
+			base = tick_base_find(&c->base, desc, row, guess);
+		c->bases.items[i] = base;
+		c->values.items[i] = base == NO_ROW ? 0 : column_zigzag(base - guess) + 1;
+		in_place &= base == guess;
+		if (base != NO_ROW)
+			guess = base + 1;
+	}
+	return in_place;
+}
+
 /* Row map and known-masks; returns the flags that stand for what need not be written. */
 EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct buf *out)
 {
 	const struct rec_desc *desc = b->desc;
-	unsigned flags =
-		b->key || b->n_rows != c->base.tick.rows[desc->kind].len ? 0 : BLOCK_SAME_ROWS;
-	size_t at = out->len, guess = 0;
+	unsigned flags = 0;
+	size_t at = out->len;
 
-	for (size_t i = 0; i < b->n_rows; i++) {
-		size_t base =
-			b->key ? NO_ROW
-			       : tick_base_find(&c->base, desc, b->rows + i * desc->size, guess);
-		c->bases.items[i] = base;
-		c->values.items[i] = base == NO_ROW ? 0 : column_zigzag(base - guess) + 1;
-		if (base != guess)
-			flags &= ~(unsigned)BLOCK_SAME_ROWS;
-		if (base != NO_ROW)
-			guess = base + 1;
-	}
+	if (b->key)
+		for (size_t i = 0; i < b->n_rows; i++)
+			c->bases.items[i] = NO_ROW;
+	else if (encode_bases(c, b))
+		flags = BLOCK_SAME_ROWS;
 	codec_set_bases(c, b);
 	buf_add_char(out, 0); /* flags, below */
 	if (!(flags & BLOCK_SAME_ROWS))

@@ -24,8 +24,9 @@ EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, st
 
 	for (; n < PROC_STAT_FIELDS; n++, place += sizeof(uint64_t)) {
 		uint64_t value;
-		p += *p == ' '; /* the kernel writes one */
-		if (!scan_is_digit(*p) && !scan_is_digit(*(p = scan_blanks(p))))
+		if (__builtin_expect(*p == ' ' && scan_is_digit(p[1]), 1))
+			p++; /* the kernel writes one */
+		else if (!scan_is_digit(*(p = scan_blanks(p))))
 			break;
 		p = scan_u64_before(p, end, &value);
 		too_large |= value == UINT64_MAX;

@@ -1,11 +1,15 @@
 """What a second of looking costs: our recorder, store write included, against the tools that people use, in the same run.
 
-CPU time of whole processes, start-up left out: a long run minus a short one, per second. What a wake-up costs moves by half within
-minutes, with what else the machine and its host do: mpstat runs beside our recorder, half a second apart. See bench_tick.sh.
+What a wake-up costs moves by half within minutes, with what else the machine and its host do: mpstat runs beside our recorder,
+half a second apart, and what each used is read once a second (/proc/PID/task/TID/schedstat, nanoseconds). The median second of
+each side counts; the mean of all seconds, with what comes once in ten or sixty of them, is told beside it. The others: CPU time of
+whole processes, start-up left out: a long run minus a short one, per second. See bench_tick.sh.
 """
+import glob
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,6 +18,7 @@ import time
 build = sys.argv[1]
 HELPER = os.path.join(build, "tests/bench/bench-tick")
 SECONDS = int(os.environ.get("BENCH_SECONDS", "4"))
+BESIDE_SECONDS = int(os.environ.get("BENCH_BESIDE_SECONDS", "70"))  # a new segment is begun within them
 missed = 0
 
 
@@ -38,28 +43,38 @@ def ours_us(what, where=None):
     return sorted(found)[1]
 
 
-def mpstat_us(samples):
-    """of one mpstat, also while others of our children run"""
-    peer = subprocess.Popen(["mpstat", "-P", "ALL", "1", str(samples)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(peer.pid, 0)
-    peer.returncode = os.waitstatus_to_exitcode(status)
-    assert peer.returncode == 0, "mpstat failed"
-    return (used.ru_utime + used.ru_stime) * 1e6
+def used_us(pid):
+    """CPU time of all threads of a process so far"""
+    return sum(int(open(path).read().split()[0]) for path in glob.glob(f"/proc/{pid}/task/*/schedstat")) / 1e3
+
+
+def wait_phase(part):
+    """until that part of the second"""
+    time.sleep((part - time.time() % 1) % 1)
 
 
 def beside_mpstat(where):
-    """our recorder and mpstat in the same seconds: microseconds per sample of each"""
-    short = mpstat_us(1)
+    """our recorder, which ticks on whole seconds, and mpstat in the same seconds: microseconds of every second, of each"""
     store = tempfile.mkdtemp(prefix="zscope-bench-", dir=where)
+    whole = str(BESIDE_SECONDS + 10)
+    ours = subprocess.Popen([HELPER, "record", store, "cores", whole], stdout=subprocess.DEVNULL)
+    wait_phase(0.4)
+    peer = subprocess.Popen(["mpstat", "-P", "ALL", "1", whole], stdout=subprocess.DEVNULL)
+    seconds = []
     try:
-        ours = subprocess.Popen([HELPER, "record", store, "cores", str(SECONDS + 4)], stdout=subprocess.PIPE, text=True)
-        time.sleep((2.5 - time.time() % 1) % 1 + 1)  # ours ticks on whole seconds
-        peer = (mpstat_us(SECONDS + 1) - short) / SECONDS
-        told = ours.communicate()[0]
-        assert ours.returncode == 0, "the recorder missed ticks: is the machine busy?"
-        return float(told), peer
+        time.sleep(3)  # what starting costs is not part of a second
+        for _ in range(BESIDE_SECONDS + 1):
+            wait_phase(0.75)
+            seconds.append((used_us(ours.pid), used_us(peer.pid)))
+            time.sleep(0.3)
+        assert ours.poll() is None and peer.poll() is None, "one of the two ended early"
     finally:
+        for process in (ours, peer):
+            process.terminate()
+            process.wait()
         shutil.rmtree(store)
+    steps = list(zip(seconds, seconds[1:]))
+    return [after[0] - before[0] for before, after in steps], [after[1] - before[1] for before, after in steps]
 
 
 def slope(run):
@@ -77,12 +92,11 @@ def tell(name, ours, peer, goal, unit="µs"):
           flush=True)
 
 
-def tell_pairs(name, pairs, goal):
-    """the round with the median ratio, and how far the others lie"""
-    pairs = sorted(pairs, key=lambda pair: pair[1] / pair[0])
-    ours, peer = pairs[len(pairs) // 2]
-    spread = f"rounds 1/{pairs[0][1] / pairs[0][0]:.1f} to 1/{pairs[-1][1] / pairs[-1][0]:.1f}"
-    tell(f"{name} ({spread})", ours, peer, goal)
+def tell_beside(name, where, goal):
+    ours, peer = beside_mpstat(where)
+    tell(name, statistics.median(ours), statistics.median(peer), goal)
+    mean, peer_mean = statistics.mean(ours), statistics.mean(peer)
+    print(f"    mean of {len(ours)} seconds: ours {mean:.0f} µs, peer {peer_mean:.0f} µs, ratio 1/{peer_mean / mean:.1f}", flush=True)
 
 
 def fake_cores(cores, where):
@@ -111,11 +125,10 @@ def cores(count):
     try:
         if count:
             fake_cores(count, where)
-        rounds = 3 if count else 5
         name = f"{count} cores" if count else f"{os.cpu_count()} cores (this machine)"
-        tell_pairs(f"recorded tick against mpstat, {name}", [beside_mpstat("/dev/shm") for _ in range(rounds)], goal)
+        tell_beside(f"recorded tick against mpstat, {name}", "/dev/shm", goal)
         # the block layer's work for fdatasync, in a thread beside the ticks, which mpstat has no counterpart of
-        tell_pairs(f"... and synced to disk, {name}", [beside_mpstat(None) for _ in range(rounds)], goal)
+        tell_beside(f"... and synced to disk, {name}", None, goal)
     finally:
         if count:
             subprocess.run(["umount", "/proc/stat"], check=False)
