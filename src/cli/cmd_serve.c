@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "envelope.h"
 #include "json.h"
+#include "store_reader.h"
 #include "text.h"
 #include "timefmt.h"
 
@@ -78,6 +79,20 @@ static void serve_tell(const struct invocation *in, const char *address, unsigne
 	fflush(stdout);
 }
 
+/* A recorder may start later, and the page will show what it writes; but an empty page must not be
+ * all that is said about a mistyped name. */
+static int serve_look(const char *store, struct err *err)
+{
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(store, &reader, err);
+
+	store_reader_close(reader);
+	if (r != -ENOENT)
+		return r;
+	fprintf(stderr, "zscope: %s; waiting for it\n", err->text);
+	return 0;
+}
+
 static int serve_run(struct invocation *in, struct err *err)
 {
 	const struct serve_cli *cli = in->options;
@@ -99,7 +114,9 @@ static int serve_run(struct invocation *in, struct err *err)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	r = api_open(in->store, &api, err);
+	r = serve_look(in->store, err);
+	if (r >= 0)
+		r = api_open(in->store, &api, err);
 	if (r < 0)
 		return r;
 	http.handler = api_handle;

@@ -228,10 +228,13 @@ wait $server
 check "SIGTERM ends it cleanly, with a client listening" 0 $?
 pids=()
 check "nothing on stderr" 0 "$(wc -c <"$work/log")"
-"$work/zscope" serve --store "$work/none" --listen 127.0.0.1:0 >"$work/url2" 2>&1 &
+"$work/zscope" serve --store "$work/none" --listen 127.0.0.1:0 >"$work/url2" 2>"$work/said2" &
 pids+=($!)
 until_true test -s "$work/url2"
+check "a store that is not there yet is named" "zscope: $work/none: no recording there; start one with 'zscope record --store $work/none'; waiting for it" "$(cat "$work/said2")"
 check "a store that is not there yet" 410 "$(status "$(cat "$work/url2")api/v1/overview")"
+"$work/zscope" serve --store /dev/null --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
+check "a store that cannot be one" "2 zscope: /dev/null: Not a directory" "$? $(cat "$work/err")"
 "$work/zscope" serve --listen nonsense >/dev/null 2>&1
 check "bad usage" 2 $?
 
