@@ -17,10 +17,11 @@ static void add_header(struct buf *out, const struct profile *p, const struct pr
 	const char *comm = profile_text(p, s->comm);
 
 	add_name(out, comm[0] ? comm : ":-1");
+	/* a task that is just ending has none: -1, as perf shows it */
 	if (s->have & PROFILE_HAVE_PID)
-		buf_addf(out, " %u/%u", s->pid, s->tid);
+		buf_addf(out, " %d/%d", (int)s->pid, (int)s->tid);
 	else
-		buf_addf(out, " %u", s->tid);
+		buf_addf(out, " %d", (int)s->tid);
 	if (s->have & PROFILE_HAVE_CPU)
 		buf_addf(out, " [%03u]", s->cpu);
 	if (s->have & PROFILE_HAVE_TIME)

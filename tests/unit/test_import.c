@@ -93,6 +93,20 @@ TEST(what_is_exported_is_imported_again)
 	CHECK_STR(buf_str(&folded), "a_b-1/2;main;f_[k] 7\nc-?/5;[y <402>] 9\n");
 }
 
+TEST(a_task_that_is_just_ending)
+{
+	AUTO_PROFILE struct profile p = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct import_options plain = { 0 };
+	struct import_info info;
+
+	CHECK_EQ(import_text(":-1 -1/-1 [000] 10.500000:          7 c: \n\t 1 f (m)\n\n", &plain,
+			     &p, &info),
+		 0);
+	export_perf_script(&text, &p, NULL);
+	CHECK(strstr(buf_str(&text), ":-1 -1/-1 [000] 10.500000000: ") == buf_str(&text));
+}
+
 TEST(deep_stacks_and_many_of_them)
 {
 	AUTO_PROFILE struct profile p = { 0 };
