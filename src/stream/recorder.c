@@ -465,7 +465,6 @@ EVERY_TICK static int recorder_wait(struct recorder *r, struct err *err)
 	now_ns = clock_mono_ns();
 	if (now_ns < r->next_mono_ns)
 		return 1;
-	tick_path_warm();
 	int code = recorder_tick(r, now_ns, err);
 	if (code < 0)
 		return code;
