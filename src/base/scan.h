@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 static inline bool scan_is_digit(char c)
 {
 	return (unsigned char)(c - '0') < 10;
@@ -34,38 +38,95 @@ static inline const char *scan_u64(const char *p, uint64_t *ret)
 	return p;
 }
 
-/* The same for the largest tables, p on a digit of a text whose NUL is at `end`: eight characters
- * at once, because the processor guesses wrongly how long each number is. */
-static inline const char *scan_u64_before(const char *p, const char *end, uint64_t *ret)
+/* Eight characters as one word, the first in its lowest byte, digits as their values. */
+static inline uint64_t scan_eight(const char *p)
 {
-	uint64_t digits;
+	uint64_t word;
 
-	if (!scan_is_digit(p[1])) { /* most are 0: no need to wait for how long it is */
-		*ret = (uint64_t)(*p - '0');
-		return p + 1;
-	}
-	if (end - p < 8)
-		return scan_u64(p, ret);
-	memcpy(&digits, p, sizeof(digits));
+	memcpy(&word, p, sizeof(word));
 	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-		digits = __builtin_bswap64(digits);
-	digits ^= UINT64_C(0x3030303030303030); /* each digit is its own value now */
-	uint64_t other = ((digits + UINT64_C(0x7676767676767676)) | digits) &
-			 UINT64_C(0x8080808080808080); /* the top bit of each byte that is none */
-	unsigned len = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
-	digits <<= 64 - 8 * len; /* zeroes before it */
-	digits = (digits * 10 + (digits >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-	digits = (digits * 100 + (digits >> 16)) & UINT64_C(0x0000ffff0000ffff);
-	digits = (digits * 10000 + (digits >> 32)) & UINT64_C(0xffffffff);
-	if (len == 8 && scan_is_digit(p[8])) {
-		const char *start = p;
-		for (p += 8; scan_is_digit(*p); p++)
-			digits = digits * 10 + (uint64_t)(*p - '0');
-		*ret = p - start > 19 ? UINT64_MAX : digits;
-		return p;
+		word = __builtin_bswap64(word);
+	return word ^ UINT64_C(0x3030303030303030);
+}
+
+/* The value of the first len (1 to 8) digits of such a word: pairs, then what the pairs are worth.
+ */
+static inline uint64_t scan_eight_value(uint64_t word, unsigned len)
+{
+	const uint64_t bytes = UINT64_C(0x000000ff000000ff);
+
+	word <<= 64 - 8 * len; /* zeroes before it */
+	word = word * 10 + (word >> 8);
+	return ((word & bytes) * (UINT64_C(1000000) << 32 | 100) +
+		(word >> 16 & bytes) * (UINT64_C(10000) << 32 | 1)) >>
+	       32;
+}
+
+/* A bit for each of the eight characters at p that is no digit, the first in the lowest. */
+static inline uint64_t scan_others_of_eight(const char *p)
+{
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+	uint64_t word = scan_eight(p);
+	uint64_t tops = (((word & low) + UINT64_C(0x7676767676767676)) | word) & ~low;
+
+	return (tops >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/* The same of 64 characters. */
+static inline uint64_t scan_others(const char *p)
+{
+	uint64_t bits = 0;
+
+#if defined(__SSE2__)
+	for (unsigned i = 0; i < 64; i += 16) {
+		__m128i at = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+		__m128i value = _mm_sub_epi8(at, _mm_set1_epi8('0'));
+		__m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(value, _mm_set1_epi8(9)), value);
+		bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_digit) << i;
 	}
-	*ret = digits;
-	return p + len;
+	return ~bits;
+#else
+	for (unsigned i = 0; i < 64; i += 8)
+		bits |= scan_others_of_eight(p + i) << i;
+	return bits;
+#endif
+}
+
+/* `count` numbers with one blank between them and `last` behind them, as the kernel writes a line
+ * of its large tables, into eight bytes each at `ret`; returns where `last` stands. NULL = the text
+ * (its NUL is at `end`) is not like that, or ends soon: read it number by number. All ends of
+ * numbers are found first: the processor need not guess how long each is. */
+static inline const char *scan_numbers(const char *p, const char *end, unsigned count, char last,
+				       char *ret)
+{
+	static const uint64_t tens[] = { 1,      10,      100,      1000,     10000,
+					 100000, 1000000, 10000000, 100000000 };
+	const char *block = p;
+	uint64_t others = 0;
+
+	for (unsigned i = 0; i < count; i++, ret += sizeof(uint64_t)) {
+		if (!others) {
+			block = p;
+			if (end - p < 64 + 16 || !(others = scan_others(p)))
+				return NULL;
+		}
+		const char *stop = block + __builtin_ctzll(others);
+		unsigned len = (unsigned)(stop - p);
+		uint64_t value;
+		others &= others - 1;
+		if (__builtin_expect(len - 1 < 8, 1))
+			value = scan_eight_value(scan_eight(p), len);
+		else if (len - 1 < 16)
+			value = scan_eight_value(scan_eight(p), 8) * tens[len - 8] +
+				scan_eight_value(scan_eight(p + 8), len - 8);
+		else
+			return NULL;
+		memcpy(ret, &value, sizeof(value));
+		if (*stop != (i + 1 < count ? ' ' : last))
+			return NULL;
+		p = stop + 1;
+	}
+	return p - 1;
 }
 
 static inline const char *scan_blanks(const char *p)

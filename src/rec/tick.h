@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "rec.h"
+#include "vec.h"
 
 struct rec_rows {
 	void *items; /* desc->size bytes each */
@@ -19,6 +20,18 @@ struct tick {
 
 /* A zeroed new row of the kind; NULL when out of memory. Valid until the next row of that kind. */
 void *tick_add_row(struct tick *t, enum rec_kind kind);
+/* Where the next row of the kind will lie, as it was left: who has written all of it counts it
+ * (rows[kind].len). For kinds of which there are many. */
+static inline void *tick_next_row(struct tick *t, const struct rec_desc *desc)
+{
+	struct rec_rows *rows = &t->rows[desc->kind];
+
+	if (rows->len == rows->cap &&
+	    !vec_grow(&rows->items, &rows->cap, rows->len + 1, desc->size))
+		return NULL;
+	return (char *)rows->items + rows->len * desc->size;
+}
+
 /* The row of a kind that has one row, made when there is none yet. */
 void *tick_only_row(struct tick *t, enum rec_kind kind);
 /* Replace *to by a copy of its own of *from, strings included; -ENOMEM leaves a part of it. */

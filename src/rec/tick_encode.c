@@ -161,24 +161,80 @@ static int encode_strings(struct tick_codec *c, const struct block *b, size_t f,
 	return 0;
 }
 
-/* Index of the key row of each row. In nearly every tick that is the row in its place, which one
- * number tells where rows are named by one: a core by its own. */
-EVERY_TICK static bool encode_bases(struct tick_codec *c, const struct block *b)
+/* Two words of a record, wherever it lies. */
+typedef uint64_t words __attribute__((vector_size(16)));
+
+static inline words words_at(const char *place)
+{
+	words two;
+
+	memcpy(&two, place, sizeof(two));
+	return two;
+}
+
+/* Every word of a record in which any row differs from the key's row in its place is not 0 in ret:
+ * along the rows, six words at a time, because most times of a core are of kinds that its host
+ * never spends. */
+EVERY_TICK static void encode_differences(const struct tick_codec *c, const struct block *b,
+					  uint64_t *ret)
+{
+	const char *base = c->base.tick.rows[b->desc->kind].items;
+	size_t size = b->desc->size, end = b->n_rows * size, at = 0;
+
+	for (; at + 3 * sizeof(words) <= size; at += 3 * sizeof(words)) {
+		words found[3] = { 0 };
+		for (size_t i = at; i < end; i += size) {
+			found[0] |= words_at(b->rows + i) ^ words_at(base + i);
+			found[1] |= words_at(b->rows + i + 16) ^ words_at(base + i + 16);
+			found[2] |= words_at(b->rows + i + 32) ^ words_at(base + i + 32);
+		}
+		memcpy((char *)ret + at, found, sizeof(found));
+	}
+	for (; at < size; at += sizeof(uint64_t)) {
+		uint64_t found = 0;
+		for (size_t i = at; i < end; i += size)
+			found |= value_at(b->rows, i) ^ value_at(base, i);
+		memcpy((char *)ret + at, &found, sizeof(found));
+	}
+}
+
+/* What is as in the key's row in its place, in every row: a bit for each field, and the mask of
+ * those that are known. Fields are eight bytes long; a string that is the same one is the same. */
+struct same {
+	uint64_t fields;
+	bool have;
+};
+
+EVERY_TICK static struct same encode_same(const struct tick_codec *c, const struct block *b)
 {
 	const struct rec_desc *desc = b->desc;
-	const struct rec_rows *base_rows = &c->base.tick.rows[desc->kind];
-	uint64_t keys = c->base.keys[desc->kind];
-	unsigned key = keys ? (unsigned)__builtin_ctzll(keys) : 0;
-	bool by_number = keys && !(keys & (keys - 1)) && desc->fields[key].type == REC_U64;
-	size_t offset = desc->fields[key].offset, guess = 0;
-	bool in_place = b->n_rows == base_rows->len;
+	uint64_t different[CODEC_MOST_RECORD / sizeof(uint64_t)];
+	struct same same = { 0 };
 
+	if (b->key || b->n_rows != c->base.tick.rows[desc->kind].len)
+		return same;
+	encode_differences(c, b, different);
+	for (size_t f = 0; f < desc->n_fields; f++)
+		same.fields |= (uint64_t)!different[desc->fields[f].offset / sizeof(uint64_t)] << f;
+	same.have = !different[0];
+	return same;
+}
+
+/* Index of the key row of each row; whether that is everywhere the one in its place. */
+EVERY_TICK static bool encode_bases(struct tick_codec *c, const struct block *b,
+				    const struct same *same)
+{
+	uint64_t keys = c->base.keys[b->desc->kind];
+	bool in_place = b->n_rows == c->base.tick.rows[b->desc->kind].len;
+	size_t guess = 0;
+
+	if (in_place && (keys & same->fields) == keys) { /* nearly always */
+		for (size_t i = 0; i < b->n_rows; i++)
+			c->bases.items[i] = i;
+		return true;
+	}
 	for (size_t i = 0; i < b->n_rows; i++) {
-		const char *row = b->rows + i * desc->size;
-		size_t base = guess;
-		if (!by_number || guess >= base_rows->len ||
-		    value_at(row, offset) != value_at(tick_base_row(&c->base, desc, guess), offset))
-			base = tick_base_find(&c->base, desc, row, guess);
+		size_t base = tick_base_find(&c->base, b->desc, b->rows + i * b->desc->size, guess);
 		c->bases.items[i] = base;
 		c->values.items[i] = base == NO_ROW ? 0 : column_zigzag(base - guess) + 1;
 		in_place &= base == guess;
@@ -188,17 +244,33 @@ EVERY_TICK static bool encode_bases(struct tick_codec *c, const struct block *b)
 	return in_place;
 }
 
-/* Row map and known-masks; returns the flags that stand for what need not be written. */
-EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block *b, struct buf *out)
+/* Masks of known fields against those of the key rows; whether they are the same everywhere. */
+static bool encode_have(struct tick_codec *c, const struct block *b)
 {
-	const struct rec_desc *desc = b->desc;
+	size_t size = b->desc->size;
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		uint64_t have = rec_have(b->rows + i * size);
+		if (b->key)
+			have ^= i ? rec_have(b->rows + (i - 1) * size) : 0;
+		else if (c->bases.items[i] != NO_ROW)
+			have ^= rec_have(tick_base_row(&c->base, b->desc, c->bases.items[i]));
+		c->values.items[i] = have;
+	}
+	return !any(c->values.items, b->n_rows);
+}
+
+/* Row map and known-masks; returns the flags that stand for what need not be written. */
+EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block *b,
+				       const struct same *same, struct buf *out)
+{
 	unsigned flags = 0;
 	size_t at = out->len;
 
 	if (b->key)
 		for (size_t i = 0; i < b->n_rows; i++)
 			c->bases.items[i] = NO_ROW;
-	else if (encode_bases(c, b))
+	else if (encode_bases(c, b, same))
 		flags = BLOCK_SAME_ROWS;
 	codec_set_bases(c, b);
 	buf_add_char(out, 0); /* flags, below */
@@ -206,52 +278,20 @@ EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block 
 		wire_put_u64(out, b->n_rows);
 	if (!(flags & BLOCK_SAME_ROWS) && !b->key)
 		column_put(out, c->values.items, NULL, b->n_rows);
-	for (size_t i = 0; i < b->n_rows; i++) {
-		uint64_t have = rec_have(b->rows + i * desc->size);
-		if (b->key)
-			have ^= i ? rec_have(b->rows + (i - 1) * desc->size) : 0;
-		else if (c->bases.items[i] != NO_ROW)
-			have ^= rec_have(tick_base_row(&c->base, desc, c->bases.items[i]));
-		c->values.items[i] = have;
-	}
-	if (any(c->values.items, b->n_rows))
-		column_put(out, c->values.items, NULL, b->n_rows);
-	else
+	if ((flags & BLOCK_SAME_ROWS && same->have) || encode_have(c, b))
 		flags |= BLOCK_SAME_HAVE;
+	else
+		column_put(out, c->values.items, NULL, b->n_rows);
 	if (!out->failed)
 		out->data[at] = (char)flags;
 	return flags;
 }
 
-/* A bit for each field that stands still in every row, in one pass along the rows: most times of a
- * core are of kinds that its host never spends. Only where each row has its key row in its place
- * and knows the same fields; all fields are eight bytes long. */
-EVERY_TICK static uint64_t encode_same_fields(const struct tick_codec *c, const struct block *b)
-{
-	const struct rec_desc *desc = b->desc;
-	const char *row = b->rows, *base = c->base.tick.rows[desc->kind].items;
-	uint64_t changed[CODEC_MOST_RECORD / sizeof(uint64_t)], same = 0;
-	size_t words = desc->size / sizeof(uint64_t);
-
-	memset(changed, 0, desc->size);
-	for (size_t i = 0; i < b->n_rows; i++, row += desc->size, base += desc->size)
-		for (size_t w = 0; w < words; w++)
-			changed[w] |= value_at(row, w * 8) ^ value_at(base, w * 8);
-	for (size_t f = 0; f < desc->n_fields; f++)
-		same |= (uint64_t)!changed[desc->fields[f].offset / sizeof(uint64_t)] << f;
-	return same;
-}
-
 /* The columns that are not all zero, in field order, the balancing ones last. */
-EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, unsigned flags,
+EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, uint64_t still,
 				     struct buf *out)
 {
-	const unsigned in_place = BLOCK_SAME_ROWS | BLOCK_SAME_HAVE;
 	const struct rec_desc *desc = b->desc;
-	/* a counter that stands still where its pace is not 0 is news */
-	uint64_t still = (flags & in_place) == in_place
-				 ? encode_same_fields(c, b) & ~c->base.paced[desc->kind]
-				 : 0;
 	size_t bitmap = out->len;
 
 	for (size_t f = 0; f < desc->n_fields; f += 8)
@@ -288,10 +328,16 @@ EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b
 
 EVERY_TICK static int encode_block(struct tick_codec *c, const struct block *b)
 {
+	const unsigned in_place = BLOCK_SAME_ROWS | BLOCK_SAME_HAVE;
+	struct same same = encode_same(c, b);
+
 	buf_clear(&c->block);
 	wire_put_u64(&c->block, b->desc->n_fields);
-	unsigned flags = encode_rows(c, b, &c->block);
-	return encode_columns(c, b, flags, &c->block);
+	unsigned flags = encode_rows(c, b, &same, &c->block);
+	/* a counter that stands still where its pace is not 0 is news */
+	uint64_t still =
+		(flags & in_place) == in_place ? same.fields & ~c->base.paced[b->desc->kind] : 0;
+	return encode_columns(c, b, still, &c->block);
 }
 
 EVERY_TICK static int encode_blocks(struct tick_codec *c, const struct tick *t, bool key,

@@ -11,27 +11,27 @@
 
 enum { PROC_STAT_FIELDS = 10, PROC_STAT_MOST_CPUS = 65536 };
 
-/* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has: the
- * record has them in the kernel's order. */
-EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, struct rec_cpu *row)
+static_assert(offsetof(struct rec_cpu, guest_nice) - offsetof(struct rec_cpu, cpu) ==
+		      PROC_STAT_FIELDS * sizeof(uint64_t),
+	      "the core's number and its times lie side by side, in the kernel's order");
+
+/* usr nice sys idle iowait irq softirq steal guest guest_nice, as many as this kernel has. */
+static const char *proc_stat_times(const char *p, struct rec_cpu *row)
 {
-	static_assert(offsetof(struct rec_cpu, guest_nice) - offsetof(struct rec_cpu, usr) ==
-			      (PROC_STAT_FIELDS - 1) * sizeof(uint64_t),
-		      "the times lie side by side");
 	char *place = (char *)row + offsetof(struct rec_cpu, usr);
 	bool too_large = false;
 	unsigned n = 0;
 
 	for (; n < PROC_STAT_FIELDS; n++, place += sizeof(uint64_t)) {
 		uint64_t value;
-		if (__builtin_expect(*p == ' ' && scan_is_digit(p[1]), 1))
-			p++; /* the kernel writes one */
-		else if (!scan_is_digit(*(p = scan_blanks(p))))
+		const char *next = scan_next_u64(p, &value);
+		if (!next)
 			break;
-		p = scan_u64_before(p, end, &value);
+		p = next;
 		too_large |= value == UINT64_MAX;
 		memcpy(place, &value, sizeof(value));
 	}
+	p = scan_blanks(p);
 	/* ends in what is no number: not the line of an older kernel, and nothing to count with */
 	if (too_large || (n < PROC_STAT_FIELDS && *p != '\n' && *p != '\0'))
 		n = 0;
@@ -39,25 +39,39 @@ EVERY_TICK static const char *proc_stat_times(const char *p, const char *end, st
 	return p;
 }
 
+/* A line that is not quite what today's kernels write; returns the next. */
+static const char *proc_stat_odd_line(const char *line, struct tick *t)
+{
+	uint64_t cpu;
+	const char *p = scan_u64(line + 3, &cpu);
+	/* the sum of all has no number: rates add up what the cores say themselves */
+	struct rec_cpu *row =
+		p == line + 3 || cpu >= PROC_STAT_MOST_CPUS ? NULL : tick_add_row(t, REC_CPU);
+
+	if (row) {
+		row->cpu = cpu;
+		p = proc_stat_times(p, row);
+	}
+	return scan_line(p);
+}
+
 EVERY_TICK static const char *proc_stat_cores(const char *text, struct tick *t)
 {
 	const char *line = text, *end = text + strlen(text);
 
 	while (line[0] == 'c' && line[1] == 'p' && line[2] == 'u') {
-		struct rec_cpu *row;
-		uint64_t cpu;
-		const char *p = scan_u64(line + 3, &cpu);
-		/* the sum of all has no number: rates add up what the cores say themselves */
-		if (p == line + 3 || cpu >= PROC_STAT_MOST_CPUS) {
-			line = scan_line(line);
-			continue;
-		}
-		row = tick_add_row(t, REC_CPU);
+		struct rec_cpu *row = tick_next_row(t, &rec_cpu_desc);
 		if (!row)
 			break;
-		row->cpu = cpu;
-		p = proc_stat_times(p, end, row);
-		line = *p == '\n' ? p + 1 : scan_line(p);
+		const char *p = scan_numbers(line + 3, end, 1 + PROC_STAT_FIELDS, '\n',
+					     (char *)row + offsetof(struct rec_cpu, cpu));
+		if (p && row->cpu < PROC_STAT_MOST_CPUS) {
+			row->have = (REC_CPU_GUEST_NICE << 1) - 1;
+			t->rows[REC_CPU].len++;
+			line = p + 1;
+		} else {
+			line = proc_stat_odd_line(line, t);
+		}
 	}
 	return line;
 }

@@ -41,16 +41,18 @@ static void bench_alive(void *arg, bool first)
 		m->last_ns = clock_cpu_ns();
 }
 
-/* record STORE cores|tasks|all SECONDS: microseconds of CPU time per tick, of all threads, from one
- * tick's end to the next one's. */
-static int bench_record(const char *store, const char *what, uint64_t seconds)
+/* record STORE cores|tasks|all [MILLISECONDS] SECONDS: microseconds of CPU time per tick, of all
+ * threads, from one tick's end to the next one's. Ticks come every second, or every so many
+ * milliseconds: two versions beside each other differ by less than seconds do. */
+static int bench_record(const char *store, const char *what, uint64_t interval_ms, uint64_t seconds)
 {
 	struct record_ticks_options ticks = { 0 };
 	struct recorder_use use = { &record_ticks, &ticks };
-	struct bench_meter meter = { .last_call = seconds - 1 }; /* the last may not come */
+	struct bench_meter meter = { .last_call = seconds * 1000 / interval_ms - 1 };
 	struct recorder_options options = { .store_dir = store,
 					    .parts = &use,
 					    .n_parts = 1,
+					    .interval_ns = interval_ms * NS_PER_MS,
 					    .duration_ns = seconds * NS_PER_S,
 					    .alive = bench_alive,
 					    .arg = &meter };
@@ -144,12 +146,14 @@ static int bench_idle(uint64_t count)
 
 int main(int argc, char **argv)
 {
-	uint64_t n;
+	uint64_t n, interval_ms = 1000;
 
 	if (argc < 3 || text_u64(argv[argc - 1], &n) < 0)
 		return 2;
-	if (strcmp(argv[1], "record") == 0 && argc == 5)
-		return bench_record(argv[2], argv[3], n);
+	if (argc == 6 && (text_u64(argv[4], &interval_ms) < 0 || !interval_ms))
+		return 2;
+	if (strcmp(argv[1], "record") == 0 && argc >= 5)
+		return bench_record(argv[2], argv[3], interval_ms, n);
 	if (strcmp(argv[1], "tick") == 0)
 		return bench_full_tick(n);
 	if (strcmp(argv[1], "walk") == 0 && argc == 4)

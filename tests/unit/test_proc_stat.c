@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "auto.h"
 #include "check.h"
 #include "rec_cpu.h"
 #include "rec_load.h"
@@ -51,23 +52,61 @@ TEST(the_cores_alone)
 	CHECK_STR(err.text, "/proc/stat: no line of any core");
 }
 
-/* Both ways through a number must agree, whatever its length and whatever follows it. */
+/* Both ways through a line of numbers must agree, whatever their length and whatever follows. */
 TEST(numbers_of_every_length)
 {
-	static const char *const tails[] = {
-		"", " ", "\n", " 7", "x", " 12345678", "\n\xff\xff\xff"
-	};
-	char text[80];
+	static const char *const between[] = { " ", "  ", "\t", "x", "-", "\n", "" };
+	static const char room[] = "0123456789012345678901234567890123456789"
+				   "0123456789012345678901234567890123456789";
+	char text[400];
 
 	for (unsigned digits = 1; digits <= 25; digits++) {
-		for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-			uint64_t a = 1, b = 2;
-			snprintf(text, sizeof(text), "%.*s%s", (int)digits,
-				 "9182736450918273645091827", tails[i]);
-			const char *to = scan_u64(text, &a);
-			CHECK(scan_u64_before(text, text + strlen(text), &b) == to);
-			CHECK_EQ(to - text, digits);
-			CHECK(a == b);
+		for (size_t i = 0; i < sizeof(between) / sizeof(between[0]); i++) {
+			uint64_t found[3] = { 0 }, slow[3] = { 0 };
+			const char *number = "9182736450918273645091827", *p = text;
+			snprintf(text, sizeof(text), "7 %.*s%s%.*s\n%s", (int)digits, number,
+				 between[i], (int)digits, number, room);
+			const char *to =
+				scan_numbers(text, text + strlen(text), 3, '\n', (char *)found);
+			CHECK(!!to == (i == 0 && digits <= 16));
+			for (unsigned n = 0; to && n < 3; n++)
+				p = scan_next_u64(p, &slow[n]);
+			CHECK(!to || p == to);
+			CHECK(!to || memcmp(found, slow, sizeof(found)) == 0);
+		}
+	}
+}
+
+/* What lies behind the text is not looked at, however near its end a number is. */
+TEST(numbers_at_the_end_of_a_text)
+{
+	const char *line = "1 22 333 4444 55555\n";
+
+	for (size_t len = 0; len < 200; len++) {
+		AUTO_FREE char *text = calloc(1, len + 1);
+		uint64_t found[5];
+		for (size_t i = 0; text && i < len; i++)
+			text[i] = line[i % strlen(line)];
+		const char *to = scan_numbers(text, text + len, 5, '\n', (char *)found);
+		CHECK(to == NULL || (to == text + strlen(line) - 1 && found[4] == 55555));
+		CHECK(to != NULL || len < 100);
+	}
+}
+
+TEST(what_is_no_digit)
+{
+	char text[64];
+
+	for (unsigned c = 0; c < 256; c++) {
+		for (unsigned at = 0; at < 64; at += 7) {
+			uint64_t eights = 0;
+			memset(text, '5', sizeof(text));
+			text[at] = (char)c;
+			text[(at + 1) % 64] = (char)(c + 0x80);
+			for (unsigned i = 0; i < 64; i += 8)
+				eights |= scan_others_of_eight(text + i) << i;
+			CHECK(eights == scan_others(text));
+			CHECK(!(eights >> at & 1) == scan_is_digit((char)c));
 		}
 	}
 }
