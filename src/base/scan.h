@@ -114,7 +114,9 @@ static inline const char *scan_numbers(const char *p, const char *end, unsigned 
 		unsigned len = (unsigned)(stop - p);
 		uint64_t value;
 		others &= others - 1;
-		if (__builtin_expect(len - 1 < 8, 1))
+		if (len == 1) /* most are 0 */
+			value = (uint64_t)(*p - '0');
+		else if (__builtin_expect(len - 1 < 8, 1))
 			value = scan_eight_value(scan_eight(p), len);
 		else if (len - 1 < 16)
 			value = scan_eight_value(scan_eight(p), 8) * tens[len - 8] +

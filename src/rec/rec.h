@@ -2,8 +2,8 @@
  * bit per field, because unknown is never 0. Its one const field table drives the codec, JSON,
  * metrics and columns.
  *
- * To add a record: a struct whose first member is `have`, an enum of its bits in field order, a
- * rec_desc, and a kind below. */
+ * To add a record: a struct whose first member is `have`, the others eight bytes each in field
+ * order, an enum of their bits, a rec_desc, and a kind below. */
 #pragma once
 
 #include <stdbool.h>

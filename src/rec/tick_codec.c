@@ -8,7 +8,12 @@
 
 struct tick_codec *tick_codec_new(void)
 {
-	return calloc(1, sizeof(struct tick_codec));
+	struct tick_codec *c = calloc(1, sizeof(*c));
+
+	for (unsigned kind = 0; c && kind < REC_KIND_END; kind++)
+		if (rec_desc(kind))
+			c->balances[kind] = codec_balances(rec_desc(kind));
+	return c;
 }
 
 void tick_codec_free(struct tick_codec *c)
@@ -45,12 +50,13 @@ EVERY_TICK void codec_set_bases(struct tick_codec *c, const struct block *b)
 {
 	static const char zeroes[CODEC_MOST_RECORD];
 
-	memset(c->totals.items, 0, b->n_rows * sizeof(*c->totals.items));
-	for (size_t i = 0; i < b->n_rows; i++)
+	for (size_t i = 0; i < b->n_rows; i++) {
+		c->totals.items[i] = 0;
 		c->base_rows.items[i] =
 			c->bases.items[i] == NO_ROW
 				? zeroes
 				: tick_base_row(&c->base, b->desc, c->bases.items[i]);
+	}
 }
 
 const uint8_t *codec_guess(struct tick_codec *c, const struct block *b, size_t f)

@@ -69,7 +69,7 @@ EVERY_TICK static struct column encode_paced(struct tick_codec *c, const struct 
 	size_t size = b->desc->size, offset = b->desc->fields[f].offset, n = b->n_rows;
 	const uint64_t *rates =
 		c->base.rates[b->desc->kind] + f * c->base.tick.rows[b->desc->kind].len;
-	uint64_t sum = -(uint64_t)b->balances; /* what is paced is summed */
+	uint64_t sum = -(uint64_t) !!b->balances; /* what is paced is summed */
 	const char *const *base_rows = c->base_rows.items;
 	const size_t *bases = c->bases.items;
 	uint64_t *values = c->values.items, *totals = c->totals.items;
@@ -199,7 +199,7 @@ EVERY_TICK static void encode_differences(const struct tick_codec *c, const stru
 }
 
 /* What is as in the key's row in its place, in every row: a bit for each field, and the mask of
- * those that are known. Fields are eight bytes long; a string that is the same one is the same. */
+ * those that are known. A string that is the same one is the same. */
 struct same {
 	uint64_t fields;
 	bool have;
@@ -207,16 +207,15 @@ struct same {
 
 EVERY_TICK static struct same encode_same(const struct tick_codec *c, const struct block *b)
 {
-	const struct rec_desc *desc = b->desc;
 	uint64_t different[CODEC_MOST_RECORD / sizeof(uint64_t)];
 	struct same same = { 0 };
 
-	if (b->key || b->n_rows != c->base.tick.rows[desc->kind].len)
+	if (b->key || b->n_rows != c->base.tick.rows[b->desc->kind].len)
 		return same;
 	encode_differences(c, b, different);
-	for (size_t f = 0; f < desc->n_fields; f++)
-		same.fields |= (uint64_t)!different[desc->fields[f].offset / sizeof(uint64_t)] << f;
 	same.have = !different[0];
+	for (size_t f = 0; f < b->desc->n_fields; f++) /* one word each, in order: rec.h */
+		same.fields |= (uint64_t)!different[1 + f] << f;
 	return same;
 }
 
@@ -287,43 +286,48 @@ EVERY_TICK static unsigned encode_rows(struct tick_codec *c, const struct block 
 	return flags;
 }
 
+/* The column of one field, unless it is all zero. */
+EVERY_TICK static int encode_column(struct tick_codec *c, const struct block *b, size_t f,
+				    size_t bitmap, struct buf *out)
+{
+	const struct rec_desc *desc = b->desc;
+	struct column column = { 0 };
+	int r = 0;
+
+	if (desc->fields[f].type == REC_STR)
+		r = encode_strings(c, b, f, &column);
+	else if (b->balances >> f & 1)
+		column = encode_balance(c, b, f);
+	else
+		column = b->key ? encode_key_numbers(c, b, f) : encode_numbers(c, b, f);
+	if (r < 0 || out->failed)
+		return -ENOMEM;
+	if (!column.largest)
+		return 0;
+	out->data[bitmap + f / 8] |= (char)(1 << f % 8);
+	if (b->key)
+		column_put(out, c->values.items, NULL, b->n_rows);
+	else
+		column_put_again(out, c->values.items, column.hints, b->n_rows, column.largest,
+				 &c->memory[desc->kind][f]);
+	return 0;
+}
+
 /* The columns that are not all zero, in field order, the balancing ones last. */
 EVERY_TICK static int encode_columns(struct tick_codec *c, const struct block *b, uint64_t still,
 				     struct buf *out)
 {
-	const struct rec_desc *desc = b->desc;
-	size_t bitmap = out->len;
+	size_t n_fields = b->desc->n_fields, bitmap = out->len;
+	uint64_t all = n_fields ? UINT64_MAX >> (CODEC_MOST_FIELDS - n_fields) : 0;
+	int r = 0;
 
-	for (size_t f = 0; f < desc->n_fields; f += 8)
+	for (size_t f = 0; f < n_fields; f += 8)
 		buf_add_char(out, 0);
-	for (int balance = 0; balance < 2; balance++) {
-		for (size_t f = 0; f < desc->n_fields; f++) {
-			const struct rec_field *field = &desc->fields[f];
-			if (!!(field->flags & REC_BALANCE) != balance ||
-			    (!balance && still >> f & 1))
-				continue;
-			struct column column = { 0 };
-			int r = 0;
-			if (field->type == REC_STR)
-				r = encode_strings(c, b, f, &column);
-			else if (balance)
-				column = encode_balance(c, b, f);
-			else
-				column = b->key ? encode_key_numbers(c, b, f)
-						: encode_numbers(c, b, f);
-			if (r < 0 || out->failed)
-				return -ENOMEM;
-			if (!column.largest)
-				continue;
-			out->data[bitmap + f / 8] |= (char)(1 << f % 8);
-			if (b->key)
-				column_put(out, c->values.items, NULL, b->n_rows);
-			else
-				column_put_again(out, c->values.items, column.hints, b->n_rows,
-						 column.largest, &c->memory[desc->kind][f]);
-		}
-	}
-	return out->failed ? -ENOMEM : 0;
+	for (uint64_t left = all & ~b->balances & ~still; left && r == 0; left &= left - 1)
+		r = encode_column(c, b, (size_t)__builtin_ctzll(left), bitmap, out);
+	for (uint64_t left = b->balances; left && r == 0; left &= left - 1)
+		r = encode_column(c, b, (size_t)__builtin_ctzll(left), bitmap, out);
+	return out->failed ? -ENOMEM : r;
 }
 
 EVERY_TICK static int encode_block(struct tick_codec *c, const struct block *b)
@@ -347,14 +351,16 @@ EVERY_TICK static int encode_blocks(struct tick_codec *c, const struct tick *t, 
 	map_str_free(&c->fresh);
 	c->fresh_list.len = 0;
 	for (unsigned kind = 1; kind < REC_KIND_END; kind++) {
+		if (!t->rows[kind].len)
+			continue;
 		struct block b = { .desc = rec_desc(kind),
 				   .rows = t->rows[kind].items,
 				   .n_rows = MIN_OF(t->rows[kind].len, (size_t)CODEC_MOST_ROWS),
 				   .key = key,
-				   .elapsed_ms = elapsed_ms(&c->base.tick, t->mono_ns) };
-		if (!b.desc || !b.n_rows)
+				   .elapsed_ms = elapsed_ms(&c->base.tick, t->mono_ns),
+				   .balances = c->balances[kind] };
+		if (!b.desc)
 			continue;
-		b.balances = codec_balances(b.desc);
 		int r = codec_reserve(c, b.n_rows) ? encode_block(c, &b) : -ENOMEM;
 		if (r == 0 && more)
 			r = more(c, &b);

@@ -41,6 +41,7 @@ struct tick_codec {
 	VEC(const char *) base_rows; /* per row: its key row, or a row of zeroes */
 	VEC(uint8_t) hints;          /* per row: likely bits of the value */
 	struct buf block, blocks;
+	uint64_t balances[REC_KIND_END]; /* codec_balances of each kind */
 	struct column_memory memory[REC_KIND_END][CODEC_MOST_FIELDS]; /* the writer's */
 };
 
@@ -52,7 +53,7 @@ struct block {
 	size_t n_fields; /* as written; may be more or fewer than desc has */
 	bool key;        /* a block of the key itself: no base, columns against the row before */
 	uint64_t elapsed_ms;
-	bool balances; /* it has a balancing field: c->totals is kept */
+	uint64_t balances; /* a bit for each balancing field; with any, c->totals is kept */
 };
 
 static inline uint64_t elapsed_ms(const struct tick *from, uint64_t mono_ns)
@@ -85,12 +86,13 @@ static inline uint64_t base_value(const struct tick_codec *c, const struct rec_f
 	return tick_field_u64(c->base_rows.items[i], field);
 }
 
-static inline bool codec_balances(const struct rec_desc *desc)
+static inline uint64_t codec_balances(const struct rec_desc *desc)
 {
+	uint64_t found = 0;
+
 	for (size_t f = 0; f < desc->n_fields; f++)
-		if (desc->fields[f].flags & REC_BALANCE)
-			return true;
-	return false;
+		found |= (uint64_t) !!(desc->fields[f].flags & REC_BALANCE) << f;
+	return found;
 }
 
 static inline bool any(const uint64_t *values, size_t n)

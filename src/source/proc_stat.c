@@ -55,9 +55,9 @@ static const char *proc_stat_odd_line(const char *line, struct tick *t)
 	return scan_line(p);
 }
 
-EVERY_TICK static const char *proc_stat_cores(const char *text, struct tick *t)
+EVERY_TICK static const char *proc_stat_cores(const char *text, size_t len, struct tick *t)
 {
-	const char *line = text, *end = text + strlen(text);
+	const char *line = text, *end = text + len;
 
 	while (line[0] == 'c' && line[1] == 'p' && line[2] == 'u') {
 		struct rec_cpu *row = tick_next_row(t, &rec_cpu_desc);
@@ -81,9 +81,10 @@ RARELY static int proc_stat_no_core(struct err *err)
 	return err_set(err, -ENODATA, "/proc/stat: no line of any core");
 }
 
-EVERY_TICK int proc_stat_parse_cores(const char *text, struct tick *ret, struct err *err)
+EVERY_TICK int proc_stat_parse_cores(const char *text, size_t len, struct tick *ret,
+				     struct err *err)
 {
-	proc_stat_cores(text, ret);
+	proc_stat_cores(text, len, ret);
 	return ret->rows[REC_CPU].len ? 0 : proc_stat_no_core(err);
 }
 
@@ -101,7 +102,7 @@ EVERY_TICK int proc_stat_parse(const char *text, struct tick *ret, struct err *e
 		{ "procs_running ", 14, offsetof(struct rec_load, runnable), REC_LOAD_RUNNABLE },
 		{ "procs_blocked ", 14, offsetof(struct rec_load, blocked), REC_LOAD_BLOCKED },
 	};
-	const char *line = proc_stat_cores(text, ret);
+	const char *line = proc_stat_cores(text, strlen(text), ret);
 
 	if (!ret->rows[REC_CPU].len)
 		return proc_stat_no_core(err);

@@ -8,4 +8,4 @@
  * -ENODATA: no core at all. */
 int proc_stat_parse(const char *text, struct tick *ret, struct err *err);
 /* The cores alone. */
-int proc_stat_parse_cores(const char *text, struct tick *ret, struct err *err);
+int proc_stat_parse_cores(const char *text, size_t len, struct tick *ret, struct err *err);

@@ -80,6 +80,7 @@ struct tick_source {
 	struct tasks tasks;
 	struct quota quota;
 	uint64_t n_reads;
+	unsigned wanted; /* a bit for each of the files */
 	unsigned shed;
 };
 
@@ -100,8 +101,10 @@ int tick_source_open(const struct root *root, const struct tick_source_options *
 	offer_read(root, &s->offer);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		s->files[i].fd = -1;
-		if (tick_wants(s, files[i].kind))
-			(void)reread_open(&s->files[i], root, files[i].path, NULL);
+		if (!tick_wants(s, files[i].kind))
+			continue;
+		s->wanted |= 1U << i;
+		(void)reread_open(&s->files[i], root, files[i].path, NULL);
 	}
 	s->interrupts.fd = -1;
 	s->net.socket = s->net.net_dev.fd = -1;
@@ -156,9 +159,10 @@ EVERY_TICK static void tick_read_file(struct tick_source *s, size_t i, struct ti
 	file->whole = files[i].whole;
 	if (r == 0)
 		r = reread_text(file, &s->text, &err);
-	if (r == 0)
-		r = (cores_alone ? proc_stat_parse_cores : files[i].parse)(buf_str(&s->text), t,
-									   &err);
+	if (r == 0 && cores_alone)
+		r = proc_stat_parse_cores(buf_str(&s->text), s->text.len, t, &err);
+	else if (r == 0)
+		r = files[i].parse(buf_str(&s->text), t, &err);
 	if (r < 0 && files[i].what) {
 		root_err(s->root, r, &err);
 		unknowns_add(unknowns, files[i].what, "%s", err.text);
@@ -202,10 +206,11 @@ EVERY_TICK int tick_source_read(struct tick_source *s, struct tick *t, struct un
 	t->real_ns = clock_real_ns();
 	t->mono_ns = clock_mono_ns();
 	t->boot_ns = clock_boot_ns();
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+	for (unsigned left = s->wanted; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
 		/* one that is missing is looked for again, but not every second */
 		bool look = s->files[i].fd >= 0 || s->n_reads % TICK_FIND_EVERY == 0;
-		if (tick_wants(s, files[i].kind) && look && s->shed < files[i].shed_at)
+		if (look && s->shed < files[i].shed_at)
 			tick_read_file(s, i, t, unknowns);
 	}
 	if (tick_wants(s, REC_CGROUPS))

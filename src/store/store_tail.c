@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,40 +23,43 @@ enum {
 	TAIL_MOST_ROOM = 64 << 10,
 };
 
-/* A page that the disk fails to give raises SIGBUS at the access. Only inside of tail_copy is that
- * an error like others. */
-static _Thread_local sigjmp_buf *volatile tail_guard;
+/* A page that the disk fails to give raises SIGBUS at the access. While this tail is copied to,
+ * ordinary memory takes the place of its mapping, so that the copy ends, and is known to be lost.
+ */
+static _Thread_local struct store_tail *volatile tail_guarded;
 
-static void tail_on_bus(int number)
+static void tail_on_bus(int number, siginfo_t *info, void *context)
 {
-	if (tail_guard)
-		siglongjmp(*tail_guard, 1);
-	signal(number, SIG_DFL); /* not ours: strikes again, and ends the process */
+	struct store_tail *t = tail_guarded;
+	char *at = info->si_addr;
+	int saved = errno;
+
+	if (t && at >= t->map && at < t->map + t->map_len &&
+	    mmap(t->map, t->map_len, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+		t->struck = true;
+	else
+		signal(number, SIG_DFL); /* not ours: strikes again, and ends the process */
+	errno = saved;
 }
 
 static void tail_catch_bus(void)
 {
 	static bool done;
-	struct sigaction action = { .sa_handler = tail_on_bus, .sa_flags = SA_NODEFER };
+	struct sigaction action = { .sa_sigaction = tail_on_bus, .sa_flags = SA_SIGINFO };
 
 	if (!done)
 		done = sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-EVERY_TICK static int tail_copy(char *to, const void *from, size_t len)
+EVERY_TICK static int tail_copy(struct store_tail *t, char *to, const void *from, size_t len)
 {
-	sigjmp_buf env;
-
-	if (sigsetjmp(env, 0)) {
-		tail_guard = NULL;
-		return -EIO;
-	}
-	tail_guard = &env;
+	tail_guarded = t;
 	__asm__ volatile("" ::: "memory");
 	memcpy(to, from, len);
 	__asm__ volatile("" ::: "memory");
-	tail_guard = NULL;
-	return 0;
+	tail_guarded = NULL;
+	return t->struck ? -EIO : 0;
 }
 
 /* Whether promised room stays promised: with copy on write a page written back needs new room. */
@@ -131,7 +133,7 @@ EVERY_TICK static int tail_put_mapped(struct store_tail *t, const void *bytes, s
 	if (!t->map || t->len + len > t->map_from + t->map_len)
 		r = tail_map(t, len);
 	if (r == 0)
-		r = tail_copy(t->map + (t->len - t->map_from), bytes, len);
+		r = tail_copy(t, t->map + (t->len - t->map_from), bytes, len);
 	if (r == 0)
 		t->len += len;
 	return r;

@@ -17,6 +17,7 @@ struct store_tail {
 	char *map;     /* [map_from, map_from + map_len) of the file, NULL = none */
 	uint64_t map_from;
 	size_t map_len;
+	bool struck; /* the disk did not give a page of it */
 };
 
 /* Make the file; negative errno. */

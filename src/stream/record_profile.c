@@ -255,7 +255,8 @@ static void account_cores(struct profiler *p, uint64_t now_ns)
 
 	tick_clear(&p->stat_tick);
 	if (p->stat.fd >= 0 && reread_text(&p->stat, &p->stat_text, NULL) == 0)
-		(void)proc_stat_parse_cores(buf_str(&p->stat_text), &p->stat_tick, NULL);
+		(void)proc_stat_parse_cores(buf_str(&p->stat_text), p->stat_text.len, &p->stat_tick,
+					    NULL);
 	for (size_t i = 0; i < cores; i++)
 		account_core(p, i, now_ns);
 	p->cores_changed |= p->stat_tick.rows[REC_CPU].len > cores;

@@ -83,7 +83,7 @@ static void events_cores(struct events_state *s)
 
 	tick_clear(&s->cpu_tick);
 	if (s->stat.fd < 0 || reread_text(&s->stat, &s->text, NULL) < 0 ||
-	    proc_stat_parse_cores(buf_str(&s->text), &s->cpu_tick, NULL) < 0)
+	    proc_stat_parse_cores(buf_str(&s->text), s->text.len, &s->cpu_tick, NULL) < 0)
 		return;
 	for (size_t i = 0; i < s->cpu_tick.rows[REC_CPU].len; i++) {
 		const struct rec_cpu *c = TICK_ROW(&s->cpu_tick, REC_CPU, rec_cpu, i);

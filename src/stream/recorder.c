@@ -296,7 +296,7 @@ static void recorder_judge_store(struct recorder *r)
 {
 	const char *degraded = store_writer_degraded(r->writer);
 
-	if (strcmp(degraded ? degraded : "", r->degraded) == 0)
+	if ((!degraded && !r->degraded[0]) || (degraded && strcmp(degraded, r->degraded) == 0))
 		return;
 	text_copy(r->degraded, sizeof(r->degraded), degraded ? degraded : "");
 	recorder_tell(r, degraded ? EVENT_CRIT : EVENT_INFO, "recorder-store", "store: %s",
@@ -379,14 +379,11 @@ static void recorder_ready(struct recorder *r, struct recorder_slot *slot)
 		recorder_part_failed(r, slot, &why);
 }
 
-/* Where only the time and a signal are waited for: poll costs some ten microseconds more. */
-static int recorder_wait_time(struct recorder *r, const struct timespec *timeout, struct err *err)
+/* Where only the time and a signal are waited for: poll costs some ten microseconds more. It fails
+ * when the time has come, or when a signal came that is not waited for: the clock tells which. */
+static bool recorder_wait_time(struct recorder *r, const struct timespec *timeout)
 {
-	int n = sigtimedwait(&r->signals, NULL, timeout);
-
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return err_set(err, -errno, "sigtimedwait: %s", strerror(errno));
-	return n < 0;
+	return sigtimedwait(&r->signals, NULL, timeout) < 0;
 }
 
 /* The descriptors of the parts, -1 where there is none just now. true = any. */
@@ -458,8 +455,8 @@ EVERY_TICK static int recorder_wait(struct recorder *r, struct err *err)
 	bool any = recorder_descriptors(r, fds);
 
 	fds[r->n_slots] = (struct pollfd){ r->signal_fd, POLLIN, 0 };
-	int go_on = any ? recorder_wait_parts(r, fds, &timeout, err)
-			: recorder_wait_time(r, &timeout, err);
+	int go_on =
+		any ? recorder_wait_parts(r, fds, &timeout, err) : recorder_wait_time(r, &timeout);
 	if (go_on <= 0)
 		return go_on;
 	now_ns = clock_mono_ns();

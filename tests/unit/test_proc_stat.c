@@ -39,16 +39,16 @@ TEST(every_online_core_and_the_machine)
 TEST(the_cores_alone)
 {
 	AUTO_TICK struct tick t = { 0 };
+	const char *odd = "cpu  9 9\ncpu0 1  2\t3 4 5 6 7 8 9 10\nctxt 7\n";
 	struct err err = { 0 };
 
-	CHECK_EQ(proc_stat_parse_cores("cpu  9 9\ncpu0 1  2\t3 4 5 6 7 8 9 10\nctxt 7\n", &t, &err),
-		 0);
+	CHECK_EQ(proc_stat_parse_cores(odd, strlen(odd), &t, &err), 0);
 	CHECK_EQ(t.rows[REC_CPU].len, 1);
 	CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 0)->sys, 3);
 	CHECK_EQ(TICK_ROW(&t, REC_CPU, rec_cpu, 0)->guest_nice, 10);
 	CHECK_EQ(t.rows[REC_LOAD].len, 0);
 	tick_clear(&t);
-	CHECK_EQ(proc_stat_parse_cores("ctxt 7\n", &t, &err), -ENODATA);
+	CHECK_EQ(proc_stat_parse_cores("ctxt 7\n", 7, &t, &err), -ENODATA);
 	CHECK_STR(err.text, "/proc/stat: no line of any core");
 }
 
