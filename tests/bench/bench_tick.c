@@ -1,6 +1,7 @@
 /* Helper of bench_tick.sh: the real recorder with a choice of sources, a counted walk, idle
  * processes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -118,6 +119,25 @@ static int bench_walk(const char *dir, uint64_t count)
 	return 0;
 }
 
+/* floor SECONDS: the least that a program can do that looks at the cores once a second, in the
+ * middle between our ticks and the peer's: it wakes and reads. */
+static int bench_floor(uint64_t seconds)
+{
+	static char text[64 << 10];
+	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (uint64_t i = 0; fd >= 0 && i < seconds; i++) {
+		uint64_t left_ns = NS_PER_S - (clock_real_ns() + NS_PER_S * 4 / 5) % NS_PER_S;
+		struct timespec timeout = { 0, (long)left_ns - 1 };
+		sigtimedwait(&none, NULL, &timeout);
+		if (pread(fd, text, sizeof(text), 0) <= 0)
+			return 2;
+	}
+	return fd < 0 ? 2 : 0;
+}
+
 /* idle N: that many sleeping processes, until standard input ends. */
 static int bench_idle(uint64_t count)
 {
@@ -156,6 +176,8 @@ int main(int argc, char **argv)
 		return bench_record(argv[2], argv[3], interval_ms, n);
 	if (strcmp(argv[1], "tick") == 0)
 		return bench_full_tick(n);
+	if (strcmp(argv[1], "floor") == 0)
+		return bench_floor(n);
 	if (strcmp(argv[1], "walk") == 0 && argc == 4)
 		return bench_walk(argv[2], n);
 	return strcmp(argv[1], "idle") == 0 ? bench_idle(n) : 2;

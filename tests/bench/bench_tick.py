@@ -2,7 +2,8 @@
 
 What a wake-up costs moves by half within minutes, with what else the machine and its host do: mpstat runs beside our recorder,
 half a second apart, and what each used is read once a second (/proc/PID/task/TID/schedstat, nanoseconds). The median second of
-each side counts; the mean of all seconds, with what comes once in ten or sixty of them, is told beside it. The others: CPU time of
+each side counts; the mean of all seconds, with what comes once in ten or sixty of them, is told beside it, and what a bare program
+costs that only wakes and reads /proc/stat. The others: CPU time of
 whole processes, start-up left out: a long run minus a short one, per second. See bench_tick.sh.
 """
 import glob
@@ -54,27 +55,28 @@ def wait_phase(part):
 
 
 def beside_mpstat(where):
-    """our recorder, which ticks on whole seconds, and mpstat in the same seconds: microseconds of every second, of each"""
+    """our recorder, which ticks on whole seconds, mpstat and a bare reader in the same seconds: microseconds of every second, of each"""
     store = tempfile.mkdtemp(prefix="zscope-bench-", dir=where)
     whole = str(BESIDE_SECONDS + 10)
     ours = subprocess.Popen([HELPER, "record", store, "cores", whole], stdout=subprocess.DEVNULL)
     wait_phase(0.4)
     peer = subprocess.Popen(["mpstat", "-P", "ALL", "1", whole], stdout=subprocess.DEVNULL)
+    floor = subprocess.Popen([HELPER, "floor", whole])
+    processes = (ours, peer, floor)
     seconds = []
     try:
         time.sleep(3)  # what starting costs is not part of a second
         for _ in range(BESIDE_SECONDS + 1):
             wait_phase(0.75)
-            seconds.append((used_us(ours.pid), used_us(peer.pid)))
+            seconds.append([used_us(process.pid) for process in processes])
             time.sleep(0.3)
-        assert ours.poll() is None and peer.poll() is None, "one of the two ended early"
+        assert all(process.poll() is None for process in processes), "one of them ended early"
     finally:
-        for process in (ours, peer):
+        for process in processes:
             process.terminate()
             process.wait()
         shutil.rmtree(store)
-    steps = list(zip(seconds, seconds[1:]))
-    return [after[0] - before[0] for before, after in steps], [after[1] - before[1] for before, after in steps]
+    return [[after[i] - before[i] for before, after in zip(seconds, seconds[1:])] for i in range(len(processes))]
 
 
 def slope(run):
@@ -86,17 +88,19 @@ def slope(run):
 def tell(name, ours, peer, goal, unit="µs"):
     global missed
     ratio = peer / ours if ours > 0 else float("inf")
-    ok = ratio >= goal
+    ok = not goal or ratio >= goal
     missed += not ok
-    print(f"{name}: ours {ours:.0f} {unit}, peer {peer:.0f} {unit}, ratio 1/{ratio:.1f} (goal 1/{goal:g}) {'ok' if ok else 'MISSED'}",
-          flush=True)
+    verdict = f"(goal 1/{goal:g}) {'ok' if ok else 'MISSED'}" if goal else "(no goal)"
+    print(f"{name}: ours {ours:.0f} {unit}, peer {peer:.0f} {unit}, ratio 1/{ratio:.1f} {verdict}", flush=True)
 
 
 def tell_beside(name, where, goal):
-    ours, peer = beside_mpstat(where)
+    ours, peer, floor = beside_mpstat(where)
     tell(name, statistics.median(ours), statistics.median(peer), goal)
     mean, peer_mean = statistics.mean(ours), statistics.mean(peer)
-    print(f"    mean of {len(ours)} seconds: ours {mean:.0f} µs, peer {peer_mean:.0f} µs, ratio 1/{peer_mean / mean:.1f}", flush=True)
+    print(f"    mean of {len(ours)} seconds: ours {mean:.0f} µs, peer {peer_mean:.0f} µs, ratio 1/{peer_mean / mean:.1f}; "
+          f"a bare reader: median {statistics.median(floor):.0f} µs, at best 1/{statistics.median(peer) / statistics.median(floor):.1f}",
+          flush=True)
 
 
 def fake_cores(cores, where):
@@ -128,7 +132,7 @@ def cores(count):
         name = f"{count} cores" if count else f"{os.cpu_count()} cores (this machine)"
         tell_beside(f"recorded tick against mpstat, {name}", "/dev/shm", goal)
         # the block layer's work for fdatasync, in a thread beside the ticks, which mpstat has no counterpart of
-        tell_beside(f"... and synced to disk, {name}", None, goal)
+        tell_beside(f"... and synced to disk, {name}", None, None)
     finally:
         if count:
             subprocess.run(["umount", "/proc/stat"], check=False)
