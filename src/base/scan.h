@@ -51,15 +51,25 @@ static inline uint64_t scan_eight(const char *p)
 
 /* The value of the first len (1 to 8) digits of such a word: pairs, then what the pairs are worth.
  */
-static inline uint64_t scan_eight_value(uint64_t word, unsigned len)
+static inline uint64_t scan_eight_value(uint64_t word, uint64_t len)
 {
 	const uint64_t bytes = UINT64_C(0x000000ff000000ff);
 
-	word <<= 64 - 8 * len; /* zeroes before it */
+	word <<= -8 * len & 63; /* zeroes before it */
 	word = word * 10 + (word >> 8);
 	return ((word & bytes) * (UINT64_C(1000000) << 32 | 100) +
 		(word >> 16 & bytes) * (UINT64_C(10000) << 32 | 1)) >>
 	       32;
+}
+
+/* The value of 9 to 16 digits. */
+static inline uint64_t scan_sixteen_value(const char *p, uint64_t len)
+{
+	static const uint64_t tens[] = { 1,      10,      100,      1000,     10000,
+					 100000, 1000000, 10000000, 100000000 };
+
+	return scan_eight_value(scan_eight(p), 8) * tens[len - 8] +
+	       scan_eight_value(scan_eight(p + 8), len - 8);
 }
 
 /* A bit for each of the eight characters at p that is no digit, the first in the lowest. */
@@ -99,36 +109,32 @@ static inline uint64_t scan_others(const char *p)
 static inline const char *scan_numbers(const char *p, const char *end, unsigned count, char last,
 				       char *ret)
 {
-	static const uint64_t tens[] = { 1,      10,      100,      1000,     10000,
-					 100000, 1000000, 10000000, 100000000 };
 	const char *block = p;
-	uint64_t others = 0;
+	uint64_t others = 0, value;
 
-	for (unsigned i = 0; i < count; i++, ret += sizeof(uint64_t)) {
+	for (; count; count--, ret += sizeof(value)) {
 		if (!others) {
 			block = p;
 			if (end - p < 64 + 16 || !(others = scan_others(p)))
 				return NULL;
 		}
-		const char *stop = block + __builtin_ctzll(others);
-		unsigned len = (unsigned)(stop - p);
-		uint64_t value;
+		const char *stop = block + (unsigned)__builtin_ctzll(others);
+		uint64_t len = (uint64_t)(stop - p);
 		others &= others - 1;
 		if (len == 1) /* most are 0 */
 			value = (uint64_t)(*p - '0');
 		else if (__builtin_expect(len - 1 < 8, 1))
 			value = scan_eight_value(scan_eight(p), len);
 		else if (len - 1 < 16)
-			value = scan_eight_value(scan_eight(p), 8) * tens[len - 8] +
-				scan_eight_value(scan_eight(p + 8), len - 8);
+			value = scan_sixteen_value(p, len);
 		else
 			return NULL;
 		memcpy(ret, &value, sizeof(value));
-		if (*stop != (i + 1 < count ? ' ' : last))
-			return NULL;
 		p = stop + 1;
+		if (*stop != ' ')
+			break;
 	}
-	return p - 1;
+	return count == 1 && p[-1] == last ? p - 1 : NULL;
 }
 
 static inline const char *scan_blanks(const char *p)
