@@ -10,11 +10,11 @@
 EVERY_TICK void *tick_add_row(struct tick *t, enum rec_kind kind)
 {
 	const struct rec_desc *desc = rec_desc(kind);
-	struct rec_rows *rows = &t->rows[kind];
+	void *row = desc ? tick_next_row(t, desc) : NULL;
 
-	if (!desc || !vec_grow(&rows->items, &rows->cap, rows->len + 1, desc->size))
+	if (!row)
 		return NULL;
-	void *row = (char *)rows->items + rows->len++ * desc->size;
+	t->rows[kind].len++;
 	return memset(row, 0, desc->size);
 }
 
