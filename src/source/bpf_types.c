@@ -23,10 +23,13 @@ static const char *const sections[SECTION_END] = { "tasks", "task_files", DIRECT
  * From FIND_TYPES on in the order of enum direct_type. */
 enum { FIND_CAST = SECTION_DIRECT, FIND_TYPES, FIND_END = FIND_TYPES + DIRECT_END - DIRECT_CSS };
 static _Thread_local struct btf_slice_find finds[FIND_END] = {
-	{ "bpf_iter_task", true, 0 },   { "bpf_iter_task_file", true, 0 },
-	{ "bpf_rdonly_cast", true, 0 }, { "cgroup_subsys_state", false, 0 },
-	{ "mem_cgroup", false, 0 },     { "mem_cgroup_per_node", false, 0 },
-	{ "list_head", false, 0 },
+	{ .name = "bpf_iter_task", .what = BTF_SLICE_FUNC },
+	{ .name = "bpf_iter_task_file", .what = BTF_SLICE_FUNC },
+	{ .name = "bpf_rdonly_cast", .what = BTF_SLICE_FUNC },
+	{ .name = "cgroup_subsys_state" },
+	{ .name = "mem_cgroup" },
+	{ .name = "mem_cgroup_per_node" },
+	{ .name = "list_head" },
 };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -204,6 +207,21 @@ int bpf_types_fill_all(const struct bpf_types *t, const struct root *root,
 	    pwrite(t->fd, slice.data, slice.len, 0) != (ssize_t)slice.len)
 		return err_set(err, -errno, "BTF slice: %s", strerror(errno));
 	return 0;
+}
+
+int bpf_types_find(const struct root *root, struct btf_slice_find *what, size_t n, struct err *err)
+{
+	const struct map_str no_names = { 0 };
+	AUTO_BUF struct buf nothing = { 0 };
+	size_t len = 0;
+	void *blob = NULL;
+
+	int r = map_all(root, &blob, &len, err);
+	if (r < 0)
+		return r;
+	r = btf_slice_make(blob, len, &no_names, what, n, &nothing, err);
+	munmap(blob, len);
+	return r;
 }
 
 int bpf_types_fill(const struct bpf_types *t, const struct root *root, const struct bpf_object *obj,

@@ -34,5 +34,8 @@ int bpf_types_fill(const struct bpf_types *t, const struct root *root, const str
 int bpf_types_fill_all(const struct bpf_types *t, const struct root *root,
 		       struct bpf_object *const *objs, size_t n, struct err *err);
 void bpf_types_close(struct bpf_types *t);
+/* Ids of functions and structs, places of variables, of the running kernel (btf_slice.h). */
+struct btf_slice_find;
+int bpf_types_find(const struct root *root, struct btf_slice_find *what, size_t n, struct err *err);
 /* Only errors of ours are for users: ZSCOPE_BPF_LOG=1 shows libbpf's and the verifier's words. */
 void bpf_types_quiet(void);

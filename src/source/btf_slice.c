@@ -282,21 +282,38 @@ static void mark_whole(struct slicing *s)
 	}
 }
 
+static const uint32_t find_kinds[] = { [BTF_SLICE_STRUCT] = BTF_KIND_STRUCT,
+				       [BTF_SLICE_FUNC] = BTF_KIND_FUNC,
+				       [BTF_SLICE_VARIABLE] = BTF_KIND_VAR };
+
 static void find_ids(const struct slicing *s, const struct btf_type *t, uint32_t id,
 		     struct btf_slice_find *finds, size_t n_finds)
 {
-	bool is_func = BTF_INFO_KIND(t->info) == BTF_KIND_FUNC;
-
-	if (!is_func && BTF_INFO_KIND(t->info) != BTF_KIND_STRUCT)
-		return;
 	for (size_t i = 0; i < n_finds; i++)
-		if (finds[i].is_func == is_func &&
+		if (find_kinds[finds[i].what] == BTF_INFO_KIND(t->info) &&
 		    strcmp(name_at(s, t->name_off), finds[i].name) == 0)
 			finds[i].id = id;
 }
 
+/* A section stands behind its variables. */
+static void place_variables(const char *tail, uint32_t vlen, struct btf_slice_find *finds,
+			    size_t n_finds)
+{
+	for (uint32_t k = 0; k < vlen; k++) {
+		struct btf_var_secinfo v;
+		memcpy(&v, tail + k * sizeof(v), sizeof(v));
+		for (size_t i = 0; i < n_finds; i++) {
+			if (finds[i].what != BTF_SLICE_VARIABLE || finds[i].id != v.type || !v.type)
+				continue;
+			finds[i].offset = v.offset;
+			finds[i].placed = true;
+		}
+	}
+}
+
 #define KINDS_WITH_MEMBERS \
 	(1u << BTF_KIND_STRUCT | 1u << BTF_KIND_UNION | 1u << BTF_KIND_ENUM | 1u << BTF_ENUM64_KIND)
+#define KINDS_TAKEN (KINDS_WITH_MEMBERS | 1u << BTF_KIND_TYPEDEF)
 /* Nothing behind their heads. */
 #define KINDS_BARE                                                                  \
 	(1u << BTF_KIND_PTR | 1u << BTF_KIND_FWD | 1u << BTF_KIND_TYPEDEF |         \
@@ -310,8 +327,9 @@ static void look_at_type(struct slicing *s, const char *at, uint32_t id,
 	struct btf_type t;
 
 	memcpy(&t, at, sizeof(t));
+	uint32_t kind = BTF_INFO_KIND(t.info);
 	find_ids(s, &t, id, finds, n_finds);
-	if (BTF_INFO_KIND(t.info) != BTF_KIND_FUNC && is_named(s, name_at(s, t.name_off)))
+	if (KINDS_TAKEN >> kind & 1 && is_named(s, name_at(s, t.name_off)))
 		take(s, id);
 }
 
@@ -319,12 +337,12 @@ static void look_at_type(struct slicing *s, const char *at, uint32_t id,
 static int index_types(struct slicing *s, struct btf_slice_find *finds, size_t n_finds,
 		       struct err *err)
 {
-	uint32_t looked_at = KINDS_WITH_MEMBERS | 1u << BTF_KIND_TYPEDEF;
+	uint32_t looked_at = KINDS_TAKEN;
 	uint32_t id = 1;
 	const char *at = s->types, *end = at + s->types_len;
 
 	for (size_t i = 0; i < n_finds; i++) {
-		looked_at |= finds[i].is_func ? 1u << BTF_KIND_FUNC : 0;
+		looked_at |= 1u << find_kinds[finds[i].what];
 		look_for(s, finds[i].name);
 	}
 	if (!vec_push(&s->at, 0))
@@ -345,6 +363,8 @@ static int index_types(struct slicing *s, struct btf_slice_find *finds, size_t n
 				return err_set(err, -EOPNOTSUPP, "BTF: kind %u is not known", kind);
 			if (tail > (size_t)(end - at))
 				return err_set(err, -EBADMSG, "BTF: a type is cut off");
+			if (kind == BTF_KIND_DATASEC)
+				place_variables(at, BTF_INFO_VLEN(head[1]), finds, n_finds);
 			at += tail;
 		}
 		if (looked_at >> kind & 1 && may_be_looked_for(s, head[0]))

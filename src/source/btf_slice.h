@@ -13,11 +13,19 @@
 #include "err.h"
 #include "map.h"
 
-/* A function or struct whose id in the whole description is asked for. */
+enum btf_slice_what {
+	BTF_SLICE_STRUCT,
+	BTF_SLICE_FUNC,
+	BTF_SLICE_VARIABLE, /* the kernel describes those that each core has its own of */
+};
+
+/* What is asked for of the whole description: an id, and of a variable its place. */
 struct btf_slice_find {
 	const char *name;
-	bool is_func;
-	uint32_t id; /* 0 = there is none */
+	enum btf_slice_what what;
+	uint32_t id;     /* 0 = there is none */
+	uint32_t offset; /* of a variable, from the start of its section */
+	bool placed;     /* a section has it: the offset is known */
 };
 
 /* names: types to keep. -EBADMSG when the bytes are no BTF, -EOPNOTSUPP when it

@@ -5,6 +5,7 @@
 
 #include "auto.h"
 #include "cgroup_counts.h"
+#include "core_times.h"
 #include "interrupts.h"
 #include "loadavg.h"
 #include "net_counters.h"
@@ -62,9 +63,12 @@ static const struct tick_file {
 	{ "proc/net/softnet_stat", REC_SOFTNET, "packet backlog", softnet_parse, 3, false },
 };
 
+#define TICK_FILE_STAT 1U /* its bit among those that are wanted: the first */
+
 enum {
-	TICK_FULL_IRQ_EVERY = 10, /* ticks between two readings of all interrupts */
-	TICK_FIND_EVERY = 60,     /* ticks between two searches for new files and devices */
+	TICK_FULL_IRQ_EVERY = 10,  /* ticks between two readings of all interrupts */
+	TICK_FULL_STAT_EVERY = 10, /* and of all of /proc/stat, where the cores need it not */
+	TICK_FIND_EVERY = 60,      /* ticks between two searches for new files and devices */
 };
 
 struct tick_source {
@@ -169,6 +173,18 @@ EVERY_TICK static void tick_read_file(struct tick_source *s, size_t i, struct ti
 	}
 }
 
+/* Without /proc/stat. What only that has (forks, all interrupts) is worth its price now and then:
+ * the first tick has it, too. */
+EVERY_TICK static bool tick_read_cores(struct tick_source *s, struct tick *t)
+{
+	bool load = tick_wants(s, REC_LOAD);
+
+	if (!s->options.cores || !(s->wanted & TICK_FILE_STAT) ||
+	    (load && s->n_reads % TICK_FULL_STAT_EVERY == 0))
+		return false;
+	return core_times_read_direct(s->options.cores, load, t);
+}
+
 static void tick_read_irqs(struct tick_source *s, struct tick *t, struct unknowns *unknowns)
 {
 	struct err err = { 0 };
@@ -206,7 +222,8 @@ EVERY_TICK int tick_source_read(struct tick_source *s, struct tick *t, struct un
 	t->real_ns = clock_real_ns();
 	t->mono_ns = clock_mono_ns();
 	t->boot_ns = clock_boot_ns();
-	for (unsigned left = s->wanted; left; left &= left - 1) {
+	unsigned left = s->wanted & ~(tick_read_cores(s, t) ? TICK_FILE_STAT : 0);
+	for (; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
 		/* one that is missing is looked for again, but not every second */
 		bool look = s->files[i].fd >= 0 || s->n_reads % TICK_FIND_EVERY == 0;

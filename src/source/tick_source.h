@@ -11,6 +11,7 @@
 #include "tick.h"
 #include "unknowns.h"
 
+struct core_times;
 struct tick_source;
 
 #define TICK_KIND(kind) (UINT32_C(1) << (kind))
@@ -20,7 +21,10 @@ struct tick_source_options {
 	uint32_t kinds;     /* of TICK_KIND; 0 = all */
 	unsigned top_tasks; /* 0 = TASKS_TOP */
 	bool no_bpf;        /* tasks by /proc alone */
-	bool thorough;      /* one tick must see everything: no work is put off to later ticks */
+	/* of the same root, not owned: /proc/stat is then read only for what this cannot tell.
+	 * NULL = all of it every time */
+	struct core_times *cores;
+	bool thorough; /* one tick must see everything: no work is put off to later ticks */
 };
 
 /* root must outlive it. */

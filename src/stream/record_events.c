@@ -101,7 +101,6 @@ static void events_close(void *state)
 	kthread_wait_close(&s->kthreads);
 	tick_free(&s->net_tick);
 	tick_free(&s->cpu_tick);
-	reread_close(&s->stat);
 	buf_free(&s->records);
 	buf_free(&s->batch);
 	buf_free(&s->text);
@@ -136,8 +135,6 @@ static void events_open_sources(struct events_state *s, int kmsg_fd)
 		events_miss(s, err.text);
 	if (kthread_wait_open(&s->kthreads, s->root, &err) < 0)
 		events_miss(s, err.text);
-	if (reread_open(&s->stat, s->root, "proc/stat", &err) < 0)
-		events_miss(s, err.text);
 }
 
 static int events_open(void **ret_state, const struct recorder_context *context, struct err *err)
@@ -151,7 +148,8 @@ static int events_open(void **ret_state, const struct recorder_context *context,
 	s->root = context->root;
 	s->say = context->say;
 	s->say_arg = context->say_arg;
-	s->kmsg.fd = s->net.socket = s->net.net_dev.fd = s->stat.fd = -1;
+	s->kmsg.fd = s->net.socket = s->net.net_dev.fd = -1;
+	s->cores = context->cores;
 	text_copy(s->store_dir, sizeof(s->store_dir), context->store_dir ? context->store_dir : "");
 	if (root_read(s->root, "proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) >= 0)
 		text_copy_n(s->boot_id, sizeof(s->boot_id), buf_str(&boot_id),

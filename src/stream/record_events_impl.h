@@ -35,7 +35,7 @@ struct events_state {
 	struct xmit_timeout xmit;
 	struct kthread_wait kthreads;
 	struct tick net_tick, cpu_tick;
-	struct reread stat;
+	struct core_times *cores; /* the recorder's */
 	struct events_cpu cpus[EVENTS_MOST_CPUS];
 	uint64_t steal_told_ns;
 	double told_ratio;

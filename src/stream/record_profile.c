@@ -8,7 +8,6 @@
 
 #include "auto.h"
 #include "perf_sampler.h"
-#include "proc_stat.h"
 #include "profile_account.h"
 #include "profile_codec.h"
 #include "profile_cores.h"
@@ -50,8 +49,8 @@ struct profiler {
 	struct profile_footer footer;
 	struct profile dictionary; /* of the segment; samples of the second in progress */
 	struct profile_encoder encoder;
-	struct buf payload, stat_text;
-	struct reread stat;
+	struct buf payload;
+	struct core_times *core_times; /* the recorder's */
 	struct tick stat_tick;
 	struct map_u64 names; /* tid → index in pool */
 	VEC(struct thread_name) pool;
@@ -254,9 +253,7 @@ static void account_cores(struct profiler *p, uint64_t now_ns)
 	size_t cores = perf_sampler_cores(p->sampler);
 
 	tick_clear(&p->stat_tick);
-	if (p->stat.fd >= 0 && reread_text(&p->stat, &p->stat_text, NULL) == 0)
-		(void)proc_stat_parse_cores(buf_str(&p->stat_text), p->stat_text.len, &p->stat_tick,
-					    NULL);
+	(void)core_times_read(p->core_times, &p->stat_tick, NULL);
 	for (size_t i = 0; i < cores; i++)
 		account_core(p, i, now_ns);
 	p->cores_changed |= p->stat_tick.rows[REC_CPU].len > cores;
@@ -530,8 +527,6 @@ static void profiler_close(void *state)
 	profile_free(&p->dictionary);
 	profile_encoder_reset(&p->encoder);
 	buf_free(&p->payload);
-	buf_free(&p->stat_text);
-	reread_close(&p->stat);
 	tick_free(&p->stat_tick);
 	map_u64_free(&p->names);
 	vec_free(&p->pool);
@@ -551,7 +546,7 @@ static int profiler_open(void **ret_state, const struct recorder_context *contex
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->root = context->root;
-	p->stat.fd = -1;
+	p->core_times = context->cores;
 	int r = symbolizer_open(p->root, &p->unknowns, &p->symbolizer, err);
 	if (r == 0) /* after kallsyms is read: the first drain must not be late */
 		r = perf_sampler_open(p->root, &sampling, &p->unknowns, &p->sampler, err);
@@ -559,7 +554,6 @@ static int profiler_open(void **ret_state, const struct recorder_context *contex
 		profiler_close(p);
 		return r;
 	}
-	(void)reread_open(&p->stat, p->root, "proc/stat", NULL);
 	p->drained_ns = clock_real_ns();
 	*ret_state = p;
 	return 0;

@@ -4,7 +4,6 @@
 
 #include "auto.h"
 #include "cpu_weight.h"
-#include "proc_stat.h"
 #include "rec_cpu.h"
 #include "record_events_impl.h"
 #include "text.h"
@@ -82,9 +81,8 @@ static void events_cores(struct events_state *s)
 	uint64_t cpu = 0;
 
 	tick_clear(&s->cpu_tick);
-	if (s->stat.fd < 0 || reread_text(&s->stat, &s->text, NULL) < 0 ||
-	    proc_stat_parse_cores(buf_str(&s->text), s->text.len, &s->cpu_tick, NULL) < 0)
-		return;
+	if (core_times_read(s->cores, &s->cpu_tick, NULL) < 0)
+		return; /* the ticks say what cannot be read */
 	for (size_t i = 0; i < s->cpu_tick.rows[REC_CPU].len; i++) {
 		const struct rec_cpu *c = TICK_ROW(&s->cpu_tick, REC_CPU, rec_cpu, i);
 		if (c->cpu >= EVENTS_MOST_CPUS)

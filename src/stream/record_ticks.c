@@ -40,7 +40,8 @@ static void ticks_close(void *state)
 static int ticks_open(void **ret_state, const struct recorder_context *context, struct err *err)
 {
 	const struct record_ticks_options *options = context->options;
-	struct tick_source_options source = { .kinds = options ? options->kinds : 0 };
+	struct tick_source_options source = { .kinds = options ? options->kinds : 0,
+					      .cores = context->cores };
 	struct record_ticks_state *s = calloc(1, sizeof(*s));
 
 	if (!s)

@@ -45,6 +45,7 @@ struct recorder {
 	size_t n_slots;
 	struct rec_self self;
 	struct recorder_meter meter;
+	struct core_times *cores;
 	struct store_clock clock; /* of the last tick */
 	uint64_t ticks, calm_ticks;
 	uint64_t next_mono_ns; /* of the next tick */
@@ -206,6 +207,7 @@ static void recorder_open_parts(struct recorder *r)
 							   .store_dir = r->options->store_dir,
 							   .options = r->options->parts[i].options,
 							   .self = &r->self,
+							   .cores = r->cores,
 							   .say = r->options->say,
 							   .say_arg = r->options->arg };
 		recorder_open_part(slot, &err);
@@ -487,6 +489,7 @@ static int recorder_prepare(struct recorder *r, struct err *err)
 {
 	struct store_hooks hooks = { recorder_begin_segment, recorder_end_segment, r };
 	AUTO_BUF struct buf boot_id = { 0 };
+	struct offer offer;
 
 	r->interval_ns = r->options->interval_ns ? r->options->interval_ns : NS_PER_S;
 	if (root_read(r->options->root, "proc/sys/kernel/random/boot_id", 100, &boot_id, NULL) == 0)
@@ -504,6 +507,10 @@ static int recorder_prepare(struct recorder *r, struct err *err)
 	if (r->signal_fd < 0)
 		return err_set(err, -errno, "signalfd: %s", strerror(errno));
 	recorder_meter_open(&r->meter, r->options->root);
+	offer_read(r->options->root, &offer);
+	r->cores = core_times_open(r->options->root, &offer);
+	if (!r->cores)
+		return err_set(err, -ENOMEM, "out of memory");
 	recorder_open_parts(r);
 	return 0;
 }
@@ -514,6 +521,7 @@ static void recorder_close(struct recorder *r)
 	for (size_t i = r->n_slots; i-- > 0;)
 		if (r->slots[i].open && r->slots[i].part->close)
 			r->slots[i].part->close(r->slots[i].state);
+	core_times_close(r->cores);
 	recorder_meter_close(&r->meter);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core_times.h"
 #include "err.h"
 #include "rec_event.h"
 #include "rec_self.h"
@@ -22,6 +23,7 @@ struct recorder_context {
 	const char *store_dir;
 	const void *options;         /* this part's own, from recorder_use; NULL = defaults */
 	const struct rec_self *self; /* the recorder's meter, brought up to date before each tick */
+	struct core_times *cores;    /* for all parts; each reads it when it needs to */
 	/* One line for the person who runs it; NULL = silence. */
 	void (*say)(void *arg, const char *line);
 	void *say_arg;

@@ -69,7 +69,7 @@ TEST(keeps_what_is_named_and_sizes_of_the_rest)
 	struct btf *whole = kernel_types();
 	AUTO_MAP_STR struct map_str names = wanted();
 	AUTO_BUF struct buf out = { 0 };
-	struct btf_slice_find func = { "bpf_iter_task", true, 0 };
+	struct btf_slice_find func = { .name = "bpf_iter_task", .what = BTF_SLICE_FUNC };
 	uint32_t size;
 	const void *raw = btf__raw_data(whole, &size);
 	struct err err;
@@ -99,6 +99,49 @@ TEST(keeps_what_is_named_and_sizes_of_the_rest)
 	CHECK_EQ(btf_vlen(either), 2);
 	id = btf__find_by_name_kind(part, "pageflags", BTF_KIND_ENUM);
 	CHECK_EQ(btf_enum(btf__type_by_id(part, (uint32_t)id))[0].val, 16);
+	btf__free(part);
+	btf__free(whole);
+}
+
+TEST(tells_the_places_of_variables)
+{
+	struct btf *whole = kernel_types();
+	int page = btf__find_by_name_kind(whole, "page", BTF_KIND_STRUCT);
+	AUTO_MAP_STR struct map_str names = wanted();
+	AUTO_BUF struct buf out = { 0 };
+	struct btf_slice_find finds[] = { { .name = "pages", .what = BTF_SLICE_VARIABLE },
+					  { .name = "page", .what = BTF_SLICE_VARIABLE },
+					  { .name = "page", .what = BTF_SLICE_STRUCT },
+					  { .name = "nowhere", .what = BTF_SLICE_VARIABLE },
+					  { .name = "lost", .what = BTF_SLICE_VARIABLE } };
+	uint32_t size;
+	struct err err;
+
+	int other = btf__add_var(whole, "others", BTF_VAR_GLOBAL_ALLOCATED, page);
+	int pages = btf__add_var(whole, "pages", BTF_VAR_STATIC, page);
+	int same_name = btf__add_var(whole, "page", BTF_VAR_STATIC, page);
+	int lost = btf__add_var(whole, "lost", BTF_VAR_STATIC, page);
+	btf__add_datasec(whole, ".data..percpu", 3 * 8192);
+	btf__add_datasec_var_info(whole, other, 0, 8192);
+	btf__add_datasec_var_info(whole, pages, 8192, 8192);
+	btf__add_datasec_var_info(whole, same_name, 16384, 8192);
+	const void *raw = btf__raw_data(whole, &size);
+	CHECK_EQ(btf_slice_make(raw, size, &names, finds, 5, &out, &err), 0);
+	CHECK(finds[0].placed);
+	CHECK_EQ(finds[0].id, pages);
+	CHECK_EQ(finds[0].offset, 8192);
+	CHECK(finds[1].placed);
+	CHECK_EQ(finds[1].offset, 16384);
+	CHECK_EQ(finds[2].id, page);
+	CHECK(!finds[2].placed);
+	CHECK(!finds[3].placed && !finds[3].id);
+	/* described, but in no section */
+	CHECK_EQ(finds[4].id, lost);
+	CHECK(!finds[4].placed);
+	/* a variable with the name of a wanted type is not taken for it */
+	struct btf *part = btf__new(out.data, (uint32_t)out.len);
+	CHECK(part != NULL);
+	CHECK(btf__find_by_name_kind(part, "page", BTF_KIND_VAR) < 0);
 	btf__free(part);
 	btf__free(whole);
 }
