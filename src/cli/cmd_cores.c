@@ -156,8 +156,11 @@ static bool cores_wait(uint64_t *next_ns, uint64_t interval_ns)
 	uint64_t now = clock_mono_ns();
 
 	*next_ns += interval_ns;
-	if (*next_ns < now)
-		*next_ns = now; /* we were stopped: start over instead of catching up */
+	/* we were stopped, or starved: what is left of an interval would be a row of nearly no
+	 * time, in which a busy core may look idle */
+	if (*next_ns < now + interval_ns / 2)
+		*next_ns += (now + interval_ns / 2 - *next_ns + interval_ns - 1) / interval_ns *
+			    interval_ns;
 	struct timespec ts = { (time_t)(*next_ns / NS_PER_S), (long)(*next_ns % NS_PER_S) };
 	while (!cores_stop && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
@@ -187,7 +190,8 @@ static int cores_live(struct cores_run *c, const struct root *root, uint64_t cou
 				    c->unknown.list.len ? c->unknown.list.items[0].why
 							: "/proc/stat: no cores");
 		if (r >= 0)
-			r = cores_feed(c, before, after, false, err);
+			r = cores_feed(c, before, after,
+				       after->mono_ns - before->mono_ns > interval_ns * 3 / 2, err);
 		struct tick *swap = before;
 		before = after;
 		after = swap;

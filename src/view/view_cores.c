@@ -7,12 +7,18 @@
 #include "auto.h"
 #include "timefmt.h"
 
-enum { VIEW_CORES_BAR = 20, VIEW_CORES_LEAST = 5, VIEW_CORES_COLUMNS = 74 };
+enum {
+	VIEW_CORES_NAME = 3,
+	VIEW_CORES_COLUMN = 7, /* "100.00" and the blank before it */
+	VIEW_CORES_BAR = 20,
+	VIEW_CORES_LEAST_BAR = 5,
+};
 
 struct view_cores {
 	FILE *out;
 	const struct terminal *term;
-	int bar; /* characters */
+	int bar;        /* characters */
+	unsigned shown; /* a bit for each of the columns */
 };
 
 static const struct {
@@ -30,6 +36,9 @@ static const struct {
 	{ "gnice", offsetof(struct rate_cpu, gnice) },
 	{ "idle", offsetof(struct rate_cpu, idle) },
 };
+
+/* What a narrow terminal goes without, the first of them first; the bar tells their sum. */
+static const unsigned dispensable[] = { 8, 7, 1, 4, 3, 6, 5, 0, 2, 9 };
 
 static double view_cores_value(const struct rate_cpu *c, size_t column)
 {
@@ -67,7 +76,8 @@ static void view_cores_row(const struct view_cores *v, const char *name, const s
 
 	fprintf(v->out, "%s%3s%s", on, name, off);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		fprintf(v->out, " %6.2f", view_cores_value(c, i));
+		if (v->shown >> i & 1)
+			fprintf(v->out, " %6.2f", view_cores_value(c, i));
 	view_cores_bar(bar, c, v->bar);
 	fprintf(v->out, " %s%s%s\n", on, bar, off);
 }
@@ -104,7 +114,8 @@ static void view_cores_head(const struct view_cores *v, const struct rates *r)
 	view_cores_time(to, r, r->to_ns, false);
 	fprintf(v->out, "%s–%s   # kernel  = user  ~ steal\n%scpu", from, to, bold);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		fprintf(v->out, " %6s", columns[i].name);
+		if (v->shown >> i & 1)
+			fprintf(v->out, " %6s", columns[i].name);
 	fprintf(v->out, " busy%s\n", off);
 }
 
@@ -118,24 +129,19 @@ static void view_cores_offline(FILE *out, const struct rates *r)
 }
 
 /* A line per reason. */
-static unsigned view_cores_unknown(FILE *out, const struct rates *r)
+static void view_cores_unknown(FILE *out, const struct rates *r)
 {
-	unsigned lines = 0;
-
 	for (unsigned why = 0; why < RATE_MISSING_END; why++) {
 		const char *before = "not known: cpu ";
 		vec_foreach (&r->unknown, it) {
 			if (it->why != why)
 				continue;
-			if (out)
-				fprintf(out, "%s%llu", before, (unsigned long long)it->cpu);
-			lines += before[0] == 'n';
+			fprintf(out, "%s%llu", before, (unsigned long long)it->cpu);
 			before = ", ";
 		}
-		if (out && before[0] == ',')
+		if (before[0] == ',')
 			fprintf(out, " (%s)\n", rate_missing_why(why));
 	}
-	return lines;
 }
 
 static int view_cores_by_busy(const void *a, const void *b)
@@ -163,16 +169,74 @@ static void view_cores_busiest(const struct view_cores *v, const struct rates *r
 		rate_cpu_busy(order[most]));
 }
 
+/* As many columns as there is room for beside a short bar; what is left makes the bar longer. */
+static struct view_cores view_cores_fit(FILE *out, const struct terminal *term)
+{
+	struct view_cores v = { .out = out,
+				.term = term,
+				.bar = VIEW_CORES_BAR,
+				.shown = (1U << ARRAY_LEN(columns)) - 1 };
+	int width = (int)MIN_OF(term->width, 1000u);
+	int taken = VIEW_CORES_NAME + 1 + VIEW_CORES_COLUMN * (int)ARRAY_LEN(columns);
+
+	if (!term->tty)
+		return v;
+	for (size_t i = 0; i < ARRAY_LEN(dispensable); i++) {
+		if (taken + VIEW_CORES_LEAST_BAR <= width)
+			break;
+		v.shown &= ~(1U << dispensable[i]);
+		taken -= VIEW_CORES_COLUMN;
+	}
+	v.bar = MAX_OF(MIN_OF(width - taken, (int)VIEW_CORES_BAR), 1);
+	return v;
+}
+
+/* Lines of a terminal that a text takes; a character of several bytes takes one place. */
+static size_t view_cores_lines(const char *text, size_t width)
+{
+	size_t lines = 0, places = 0;
+
+	for (; *text; text++) {
+		if (*text == '\n') {
+			lines += places ? (places + width - 1) / width : 1;
+			places = 0;
+		} else {
+			places += ((unsigned char)*text & 0xc0) != 0x80;
+		}
+	}
+	return lines;
+}
+
+static size_t view_cores_measure(const struct view_cores *v, const struct rates *r,
+				 void (*part)(const struct view_cores *, const struct rates *))
+{
+	static const struct terminal plain = { 0 };
+	struct view_cores measured = { .term = &plain, .shown = v->shown };
+	AUTO_FREE char *text = NULL;
+	size_t len;
+
+	measured.out = open_memstream(&text, &len);
+	if (!measured.out)
+		return 0;
+	part(&measured, r);
+	fclose(measured.out);
+	return text ? view_cores_lines(text, MAX_OF(v->term->width, 1u)) : 0;
+}
+
+static void view_cores_foot(const struct view_cores *v, const struct rates *r)
+{
+	view_cores_offline(v->out, r);
+	view_cores_unknown(v->out, r);
+}
+
 void view_cores_text(FILE *out, const struct terminal *term, const struct rates *r, size_t lines)
 {
-	/* the columns take 74 characters; a terminal of 80 gets a bar of a third */
-	int room =
-		term->tty ? (int)MIN_OF(term->width, 1000u) - VIEW_CORES_COLUMNS : VIEW_CORES_BAR;
-	int width = room < VIEW_CORES_LEAST ? VIEW_CORES_LEAST : MIN_OF(room, (int)VIEW_CORES_BAR);
-	struct view_cores v = { .out = out, .term = term, .bar = width };
-	/* besides the cores: time, columns, all */
-	size_t other = 3 + r->gap + !!r->offline.len + view_cores_unknown(NULL, r);
+	struct view_cores v = view_cores_fit(out, term);
+	size_t other = 1; /* all */
 
+	if (lines)
+		other += view_cores_measure(&v, r, view_cores_head) +
+			 view_cores_measure(&v, r, view_cores_foot);
 	view_cores_head(&v, r);
 	view_cores_row(&v, "all", &r->all);
 	if (lines && other + r->cpus.len > lines)
@@ -180,8 +244,7 @@ void view_cores_text(FILE *out, const struct terminal *term, const struct rates 
 	else
 		vec_foreach (&r->cpus, it)
 			view_cores_core(&v, it);
-	view_cores_offline(out, r);
-	view_cores_unknown(out, r);
+	view_cores_foot(&v, r);
 }
 
 static void view_cores_members(struct json *j, const struct rate_cpu *c)
