@@ -55,19 +55,35 @@ static const char *proc_stat_odd_line(const char *line, struct tick *t)
 	return scan_line(p);
 }
 
+/* A line as today's kernels write it; returns its end. NULL = it is another. */
+static inline const char *proc_stat_line(const char *text, const char *line, const char *end,
+					 struct rec_cpu *row)
+{
+	const char *p = scan_numbers(text, line + 3, end, PROC_STAT_FIELDS,
+				     (char *)row + offsetof(struct rec_cpu, cpu));
+
+	if (!p)
+		return NULL;
+	row->have = (REC_CPU_GUEST_NICE << 1) - 1;
+	row->guest_nice = 0; /* nearly always */
+	if (p[0] == '0' && p[1] == '\n')
+		return p + 1;
+	p = scan_next_u64(p, &row->guest_nice);
+	return p && *p == '\n' && row->guest_nice != UINT64_MAX ? p : NULL;
+}
+
 EVERY_TICK static const char *proc_stat_cores(const char *text, size_t len, struct tick *t)
 {
 	const char *line = text, *end = text + len;
+	struct rec_rows *rows = &t->rows[REC_CPU];
 
 	while (line[0] == 'c' && line[1] == 'p' && line[2] == 'u') {
-		struct rec_cpu *row = tick_next_row(t, &rec_cpu_desc);
-		if (!row)
+		if (rows->len == rows->cap && !tick_next_row(t, &rec_cpu_desc))
 			break;
-		const char *p = scan_numbers(line + 3, end, 1 + PROC_STAT_FIELDS, '\n',
-					     (char *)row + offsetof(struct rec_cpu, cpu));
+		struct rec_cpu *row = TICK_ROW(t, REC_CPU, rec_cpu, rows->len);
+		const char *p = proc_stat_line(text, line, end, row);
 		if (p && row->cpu < PROC_STAT_MOST_CPUS) {
-			row->have = (REC_CPU_GUEST_NICE << 1) - 1;
-			t->rows[REC_CPU].len++;
+			rows->len++;
 			line = p + 1;
 		} else {
 			line = proc_stat_odd_line(line, t);
