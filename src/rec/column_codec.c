@@ -144,9 +144,9 @@ static void column_put_bits(struct bits_out *b, const uint64_t *values, const ui
 		unsigned k = column_k(how, hints, i);
 		uint64_t high = values[i] >> k;
 		if (high < COLUMN_ESCAPE) {
-			uint64_t low = values[i] & ((UINT64_C(1) << k) - 1);
-			uint64_t ones = (UINT64_C(1) << high) - 1;
-			bits_put(b, ones | low << (high + 1), (unsigned)high + 1 + k);
+			uint64_t low = values[i] ^ high << k;
+			/* as many ones as `high` says, a zero, the low bits */
+			bits_put(b, ((low << 1 | 1) << high) - 1, (unsigned)high + 1 + k);
 		} else {
 			unsigned length = bit_length(values[i]);
 			bits_put(b, (1 << COLUMN_ESCAPE) - 1, COLUMN_ESCAPE);

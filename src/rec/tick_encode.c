@@ -73,20 +73,21 @@ EVERY_TICK static struct column encode_paced(struct tick_codec *c, const struct 
 	const char *const *base_rows = c->base_rows.items;
 	const size_t *bases = c->bases.items;
 	uint64_t *values = c->values.items, *totals = c->totals.items;
+	uint64_t elapsed = b->elapsed_ms, largest = 0;
+	uint8_t *hints = c->hints.items;
 	const char *row = b->rows;
-	uint64_t largest = 0;
 
 	for (size_t i = 0; i < n; i++, row += size) {
 		uint64_t known = -(rec_have(row) >> f & 1);
 		uint64_t value = value_at(row, offset), guess = value_at(base_rows[i], offset);
 		uint64_t rate = bases[i] == NO_ROW ? 0 : rates[bases[i]];
-		uint64_t advance = tick_base_advance(rate, b->elapsed_ms);
+		uint64_t advance = tick_base_advance(rate, elapsed);
 		totals[i] += ((value & known) - guess) & sum;
-		c->hints.items[i] = codec_hint(advance);
+		hints[i] = codec_hint(advance);
 		values[i] = column_zigzag(value - guess - advance) & known;
 		largest |= values[i];
 	}
-	return (struct column){ largest, c->hints.items };
+	return (struct column){ largest, hints };
 }
 
 /* The same guesses as codec_guess makes for the other side, in one pass with what follows from
