@@ -10,6 +10,9 @@
 #include "text.h"
 #include "tick_path.h"
 
+/* The second in which nanoseconds wrap, in July 2554, less one for the length of a window. */
+#define TIMEFMT_END_S (UINT64_MAX / NS_PER_S - 1)
+
 EVERY_TICK static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -63,24 +66,34 @@ const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns)
 	return ret;
 }
 
-static const char *timefmt_with(char ret[TIMEFMT_MAX], uint64_t ns, const char *format)
+static const char *timefmt_as_date(char ret[TIMEFMT_MAX], uint64_t ns, const char *format)
 {
 	struct tm tm;
 	time_t s = (time_t)(ns / NS_PER_S);
 
-	if (timefmt_is_relative(ns)) {
-		snprintf(ret, TIMEFMT_MAX, "+%" PRIu64 "s", ns / NS_PER_S);
-		return ret;
-	}
 	localtime_r(&s, &tm);
 	if (!strftime(ret, TIMEFMT_MAX, format, &tm))
 		ret[0] = '\0';
 	return ret;
 }
 
+static const char *timefmt_with(char ret[TIMEFMT_MAX], uint64_t ns, const char *format)
+{
+	if (!timefmt_is_relative(ns))
+		return timefmt_as_date(ret, ns, format);
+	snprintf(ret, TIMEFMT_MAX, "+%" PRIu64 "s", ns / NS_PER_S);
+	return ret;
+}
+
 const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns)
 {
 	return timefmt_with(ret, ns, "%Y-%m-%d %H:%M:%S");
+}
+
+const char *timefmt_beside(char ret[TIMEFMT_MAX], uint64_t ns, uint64_t beside_ns)
+{
+	return timefmt_is_relative(beside_ns) ? timefmt_local(ret, ns)
+					      : timefmt_as_date(ret, ns, "%Y-%m-%d %H:%M:%S");
 }
 
 const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns)
@@ -187,7 +200,8 @@ static bool timefmt_fields_ok(const struct tm *tm)
 	       tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
 }
 
-static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
+/* 0; -EINVAL = no date; -ERANGE = one that no uint64_t of nanoseconds since 1970 holds. */
+static int timefmt_parse_date(const char *text, uint64_t *ret_ns)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	unsigned y, mo, d, h, mi, s = 0;
@@ -196,7 +210,7 @@ static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
 
 	if (sscanf(text, "%4u-%2u-%2u%c%2u:%2u%n", &y, &mo, &d, &sep, &h, &mi, &used) != 6 ||
 	    (sep != ' ' && sep != 'T' && sep != 't'))
-		return false;
+		return -EINVAL;
 	const char *p = text + used;
 	if (*p == ':' && sscanf(p, ":%2u%n", &s, &used) == 1)
 		p += used;
@@ -208,7 +222,7 @@ static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
 	tm.tm_min = (int)mi;
 	tm.tm_sec = (int)s;
 	if (!timefmt_fields_ok(&tm))
-		return false;
+		return -EINVAL;
 	long offset = 0;
 	time_t at;
 	if (!*p)
@@ -216,12 +230,13 @@ static bool timefmt_parse_date(const char *text, uint64_t *ret_ns)
 	else if (timefmt_zone(p, &offset))
 		at = timegm(&tm) - offset;
 	else
-		return false;
-	/* the 31st of February is moved into March by the C library; years after 2554 wrap */
-	if (at < 0 || tm.tm_mday != (int)d || (uint64_t)at >= UINT64_MAX / NS_PER_S)
-		return false;
+		return -EINVAL;
+	if (tm.tm_mday != (int)d) /* the 31st of February is moved into March by the C library */
+		return -EINVAL;
+	if (at < 0 || (uint64_t)at >= TIMEFMT_END_S)
+		return -ERANGE;
 	*ret_ns = (uint64_t)at * NS_PER_S + frac;
-	return true;
+	return 0;
 }
 
 static bool timefmt_parse_clock(const char *text, uint64_t now_ns, uint64_t *ret_ns)
@@ -254,32 +269,59 @@ static bool timefmt_parse_clock(const char *text, uint64_t now_ns, uint64_t *ret
 	return true;
 }
 
+/* "-15m": before now. */
+static int timefmt_parse_ago(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+	uint64_t span;
+	int r = timefmt_parse_duration(text, &span, NULL);
+
+	if (r < 0)
+		return r;
+	if (span > now_ns)
+		return -ERANGE;
+	*ret_ns = now_ns - span;
+	return 0;
+}
+
+/* What stands behind "@" or "+"; the latter may end in "s", as it is printed. */
+static int timefmt_parse_seconds(const char *text, const char *unit, uint64_t *ret_ns)
+{
+	uint64_t s;
+	int r = text_take_u64(&text, &s);
+
+	if (r < 0)
+		return r;
+	uint64_t frac = timefmt_fraction(&text);
+	if (*text && strcmp(text, unit) != 0)
+		return -EINVAL;
+	if (s >= TIMEFMT_END_S)
+		return -ERANGE;
+	*ret_ns = s * NS_PER_S + frac;
+	return 0;
+}
+
 int timefmt_parse(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct err *err)
 {
-	uint64_t span, s;
+	int r;
 
 	if (strcmp(text, "now") == 0) {
 		*ret_ns = now_ns;
 		return 0;
 	}
-	if (*text == '-' && timefmt_parse_duration(text + 1, &span, NULL) == 0 && span <= now_ns) {
-		*ret_ns = now_ns - span;
-		return 0;
-	}
-	if (*text == '@' || *text == '+') {
-		const char *p = text + 1;
-		if (text_take_u64(&p, &s) == 0 && s < UINT64_MAX / NS_PER_S - 1) {
-			uint64_t frac = timefmt_fraction(&p);
-			if (!*p || (*text == '+' && strcmp(p, "s") == 0)) {
-				*ret_ns = s * NS_PER_S + frac;
-				return 0;
-			}
-		}
-	} else if (timefmt_parse_date(text, ret_ns) || timefmt_parse_clock(text, now_ns, ret_ns)) {
-		return 0;
-	}
-	return err_set(
-		err, -EINVAL,
-		"'%s' is not a time: try 03:12:07, \"2026-11-16 03:12:07\", -15m, @EPOCH or now",
-		text);
+	if (*text == '-')
+		r = timefmt_parse_ago(text + 1, now_ns, ret_ns);
+	else if (*text == '@' || *text == '+')
+		r = timefmt_parse_seconds(text + 1, *text == '+' ? "s" : "", ret_ns);
+	else if (timefmt_parse_clock(text, now_ns, ret_ns))
+		r = 0;
+	else
+		r = timefmt_parse_date(text, ret_ns);
+	if (r == -ERANGE)
+		return err_set(err, r, "'%s' is too far: times lie between 1970 and 2554", text);
+	if (r < 0)
+		return err_set(err, r,
+			       "'%s' is not a time: try 03:12:07, \"2026-11-16 03:12:07\", -15m, "
+			       "@EPOCH or now",
+			       text);
+	return 0;
 }

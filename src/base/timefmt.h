@@ -20,6 +20,9 @@ bool timefmt_is_relative(uint64_t ns);
 const char *timefmt_rfc3339(char ret[TIMEFMT_MAX], uint64_t ns);
 /* For people, local time: "2026-11-16 00:39:53" and "00:39:53". */
 const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns);
+/* The same of a time that a user gave for a file: as the file's own times are printed, so that the
+ * epoch is a date beside dates. */
+const char *timefmt_beside(char ret[TIMEFMT_MAX], uint64_t ns, uint64_t beside_ns);
 /* The same with its zone, for what is read elsewhere: "2026-11-16 00:39:53 UTC". */
 const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns);
 const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns);

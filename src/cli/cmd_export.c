@@ -96,6 +96,8 @@ static int export_read_store(const struct invocation *in, struct profile *p, str
 	if (r == 0)
 		r = command_window(in, span_from, span_to, &from, &to, err);
 	if (r == 0)
+		r = store_reader_check_window(reader, from, to, err);
+	if (r == 0)
 		r = profile_read_window(reader, from, to, p, err);
 	if (r < 0)
 		return r;

@@ -84,7 +84,7 @@ const struct command cmd_report = {
 		"and to of the window that is shown.",
 	.examples = "zscope report\nzscope report --at 03:12:07 -o incident.html\nzscope report "
 		    "--from -30m --to now -o - | gzip > report.html.gz\n",
-	.common = COMMON_JSON | COMMON_STORE | COMMON_WINDOW,
+	.common = COMMON_JSON | COMMON_STORE | COMMON_WINDOW | COMMON_MOMENT,
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.options_size = sizeof(struct report_cli),

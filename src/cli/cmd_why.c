@@ -151,8 +151,12 @@ static int why_window(struct invocation *in, struct collect_window *w, bool live
 		w->from_ns = to - from > why_ring_ns ? to - why_ring_ns : from;
 		return 0;
 	}
-	if (!o->event)
-		return command_window(in, from, to, &w->from_ns, &w->to_ns, err);
+	if (!o->event) {
+		r = command_window(in, from, to, &w->from_ns, &w->to_ns, err);
+		return r < 0 ? r
+			     : store_reader_check_window(stream_store(w->stream), w->from_ns,
+							 w->to_ns, err);
+	}
 	struct why_find find = { .key = o->event };
 	r = stream_each_event(w->stream, from, to, why_match_event, &find, err);
 	if (r < 0)

@@ -159,6 +159,18 @@ static int command_parse_option(struct invocation *in, int argc, char **argv, in
 	return option_set(o, base, value, in->now_ns, err);
 }
 
+/* What is wrong with a window whatever is recorded: told before a recording is looked for. */
+static int command_check_window(const struct invocation *in, struct err *err)
+{
+	const struct common *c = &in->common;
+
+	if (c->at.set && (c->from.set || c->to.set) && !(in->command->common & COMMON_MOMENT))
+		return err_set(err, -EINVAL, "--at and --from/--to exclude each other");
+	if (c->from.set && c->to.set && c->to.value <= c->from.value)
+		return err_set(err, -EINVAL, "the window ends before it starts");
+	return 0;
+}
+
 int command_parse(const struct command *command, int argc, char **argv, uint64_t now_ns,
 		  struct invocation *ret, struct err *err)
 {
@@ -186,6 +198,9 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 	if (in.n_args && !*command->arguments && !in.common.help)
 		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope %s --help'",
 			       in.args[0], command->name);
+	int r = in.common.help ? 0 : command_check_window(&in, err);
+	if (r < 0)
+		return r;
 	if (in.common.store)
 		in.store = in.common.store;
 	*ret = in;
@@ -193,29 +208,32 @@ int command_parse(const struct command *command, int argc, char **argv, uint64_t
 	return 0;
 }
 
+/* The end of a window that begins there; of one that is too long, the end of time. */
+static uint64_t window_end(uint64_t from_ns, uint64_t length_ns)
+{
+	return length_ns < UINT64_MAX - from_ns ? from_ns + length_ns : UINT64_MAX;
+}
+
 int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t span_to_ns,
 		   uint64_t *ret_from_ns, uint64_t *ret_to_ns, struct err *err)
 {
 	const struct common *c = &in->common;
-	uint64_t from = span_from_ns, to = span_to_ns;
+	uint64_t from, to;
 
-	if (c->at.set && (c->from.set || c->to.set))
-		return err_set(err, -EINVAL, "--at and --from/--to exclude each other");
+	if (c->length.set && !c->length.value)
+		return err_set(err, -EINVAL, "--for: longer than 0");
 	if (c->at.set) {
 		from = c->at.value;
-		to = from + (c->length.set ? c->length.value : NS_PER_S);
+		to = window_end(from, c->length.set ? c->length.value : NS_PER_S);
+	} else if (c->from.set) {
+		from = c->from.value;
+		to = c->to.set       ? c->to.value
+		     : c->length.set ? window_end(from, c->length.value)
+				     : MAX_OF(from, span_to_ns);
 	} else {
-		if (c->from.set)
-			from = c->from.value;
-		if (c->to.set)
-			to = c->to.value;
-		else if (c->length.set && c->from.set)
-			to = from + c->length.value;
-		else if (c->length.set)
-			from = to > c->length.value ? to - c->length.value : 0;
+		to = c->to.set ? c->to.value : span_to_ns;
+		from = c->length.set ? to - MIN_OF(to, c->length.value) : MIN_OF(span_from_ns, to);
 	}
-	if (to <= from)
-		return err_set(err, -EINVAL, "the window ends before it starts");
 	*ret_from_ns = from;
 	*ret_to_ns = to;
 	return 0;

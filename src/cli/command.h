@@ -46,10 +46,11 @@ struct option {
 
 /* Options that many commands share; a command says which in `common`. */
 enum common_options {
-	COMMON_JSON = 1,   /* --json */
-	COMMON_ROOT = 2,   /* --root DIR */
-	COMMON_STORE = 4,  /* --store DIR */
-	COMMON_WINDOW = 8, /* --at, --for, --from, --to */
+	COMMON_JSON = 1,    /* --json */
+	COMMON_ROOT = 2,    /* --root DIR */
+	COMMON_STORE = 4,   /* --store DIR */
+	COMMON_WINDOW = 8,  /* --at, --for, --from, --to */
+	COMMON_MOMENT = 16, /* --at is a moment in the window of --from and --to */
 };
 
 struct common {
@@ -109,6 +110,8 @@ int command_root(const struct invocation *in, struct root *ret, struct err *err)
 /* Time between two live readings that are compared: 1 s unless given. */
 int command_interval(const struct option_number *given, uint64_t *ret_ns, struct err *err);
 /* The window that --at/--for/--from/--to name; without any, [span_from, span_to). --for defaults to
- * 1 s after --at. */
+ * 1 s after --at. An end that is not given is that of the span; where the one that is given lies
+ * beyond it, the window is that moment alone and has no length: the reader of the recording, which
+ * knows its name, tells that it is outside. */
 int command_window(const struct invocation *in, uint64_t span_from_ns, uint64_t span_to_ns,
 		   uint64_t *ret_from_ns, uint64_t *ret_to_ns, struct err *err);

@@ -227,9 +227,11 @@ static int events_recorded(struct events_request *request, struct stream *stream
 	r = command_window(request->in, span_from, span_to + 1, &from, &to, err);
 	if (r < 0)
 		return r;
+	const struct common *c = &request->in->common;
+	if (c->from.set && !c->to.set && !c->length.set)
+		to = UINT64_MAX; /* notes, and what --follow waits for, come after the recording */
 	if (request->lines)
 		return events_print_lines(dir, from, to, err);
-	const struct common *c = &request->in->common;
 	if (c->at.set || c->from.set || c->to.set) {
 		request->filter.from_ns = from;
 		request->filter.to_ns = to;

@@ -29,6 +29,22 @@ static int match_event(void *arg, const struct rec_event *event)
 	return exact;
 }
 
+static int window_by_time(const struct invocation *in, struct stream *s, uint64_t span_from_ns,
+			  uint64_t span_to_ns, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
+			  struct err *err)
+{
+	uint64_t from_ns, to_ns;
+	int r = command_window(in, span_from_ns, span_to_ns, &from_ns, &to_ns, err);
+
+	if (r == 0)
+		r = store_reader_check_window(stream_store(s), from_ns, to_ns, err);
+	if (r < 0)
+		return r;
+	*ret_from_ns = from_ns;
+	*ret_to_ns = to_ns;
+	return 0;
+}
+
 int profile_window_resolve(const struct invocation *in, const struct profile_window_options *o,
 			   struct stream *s, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
 			   struct err *err)
@@ -40,7 +56,7 @@ int profile_window_resolve(const struct invocation *in, const struct profile_win
 	if (r < 0)
 		return r;
 	if (!o->before)
-		return command_window(in, from_ns, to_ns, ret_from_ns, ret_to_ns, err);
+		return window_by_time(in, s, from_ns, to_ns, ret_from_ns, ret_to_ns, err);
 	if (in->common.length.set)
 		length_ns = in->common.length.value;
 	if (in->n_args == 1) { /* --before EVENT-ID 5s */

@@ -55,6 +55,8 @@ static int recorded_read(struct invocation *in, struct census_history *ret_histo
 	r = stream_span(stream, &from, &to, err);
 	if (r == 0)
 		r = command_window(in, from, to, &from, &to, err);
+	if (r == 0)
+		r = store_reader_check_window(stream_store(stream), from, to, err);
 	if (r == 0) {
 		struct around_window w = { .trend_from_ns = from, .from_ns = from, .to_ns = to };
 		r = around_read_recorded(stream, &w, ret_history, ret, err);

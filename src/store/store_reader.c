@@ -499,6 +499,20 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
 		       s->list.len, why.text, s->list.len > 1 ? ", ..." : "");
 }
 
+int store_reader_check_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			      struct err *err)
+{
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX], asked[TIMEFMT_MAX];
+	uint64_t first_ns, end_ns;
+	int code = store_reader_span(r, &first_ns, &end_ns, err);
+
+	if (code < 0 || (to_ns > first_ns && from_ns < end_ns))
+		return code;
+	return err_set(err, -ERANGE, "%s: %s is outside the recording (%s to %s)", r->dir,
+		       timefmt_beside(asked, from_ns, first_ns), timefmt_local(from, first_ns),
+		       timefmt_local(to, end_ns));
+}
+
 static int reader_clock_at(struct store_reader *r, const struct segment_second *second,
 			   struct store_clock *ret)
 {

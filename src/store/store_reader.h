@@ -26,6 +26,9 @@ void store_reader_close(struct store_reader *r);
 /* First and one past the last second in the store; -ENODATA when it is empty. */
 int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
 		      struct err *err);
+/* -ERANGE with the span in the text when nothing of [from, to) was recorded. */
+int store_reader_check_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
+			      struct err *err);
 /* From here on, store_reader_next gives frames of the kinds with from <= time < to, in time order.
  * Dictionaries and keys (FRAME_KEY, FRAME_STACKS, FRAME_META) of a touched segment come first,
  * whatever their time, when their kind is asked for. */

@@ -30,7 +30,6 @@ struct stream {
 	struct buf held_bytes;
 	bool have_held;
 	uint64_t tick_from_ns, tick_to_ns; /* of the ticks; that of the events is [from, to) */
-	char *dir;
 	/* both */
 	uint64_t from_ns, to_ns;
 	unsigned what;
@@ -74,9 +73,8 @@ int stream_open_store(const char *dir, struct stream **ret, struct err *err)
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->codec = tick_codec_new();
-	s->dir = strdup(dir);
-	int r = s->codec && s->dir ? store_reader_open(dir, &s->reader, err)
-				   : err_set(err, -ENOMEM, "out of memory");
+	int r = s->codec ? store_reader_open(dir, &s->reader, err)
+			 : err_set(err, -ENOMEM, "out of memory");
 	if (r < 0) {
 		stream_close(s);
 		return r;
@@ -94,7 +92,6 @@ void stream_close(struct stream *s)
 	store_reader_close(s->reader);
 	tick_codec_free(s->codec);
 	buf_free(&s->held_bytes);
-	free(s->dir);
 	tick_free(&s->tick);
 	arena_free(&s->event_arena);
 	free(s);
@@ -164,17 +161,11 @@ static void stream_cover(struct stream *s, uint64_t interval_ns)
 
 static int stream_seek_store(struct stream *s, struct err *err)
 {
-	uint64_t span_from, span_to;
-	char from[TIMEFMT_MAX], to[TIMEFMT_MAX], asked[TIMEFMT_MAX];
 	uint32_t kinds = 0;
 
-	int r = store_reader_span(s->reader, &span_from, &span_to, err);
+	int r = store_reader_check_window(s->reader, s->from_ns, s->to_ns, err);
 	if (r < 0)
 		return r;
-	if (s->to_ns <= span_from || s->from_ns >= span_to)
-		return err_set(err, -ERANGE, "%s: %s is outside the recording (%s to %s)", s->dir,
-			       timefmt_local(asked, s->from_ns), timefmt_local(from, span_from),
-			       timefmt_local(to, span_to));
 	if (s->what & STREAM_TICKS)
 		kinds |= FRAME_BIT(FRAME_TICK) | FRAME_BIT(FRAME_KEY);
 	if (s->what & STREAM_EVENTS)

@@ -67,7 +67,15 @@ refuses "--for: shorter than one --interval" "$zscope" cores --for 500ms
 refuses "--store and --root exclude each other" "$zscope" cores --store empty --at 10:00 --root empty
 refuses "--at" "$zscope" cores --at yesterday-ish
 refuses "not a time" "$zscope" cores --at "2026-02-30 10:00"
-refuses "not a time" "$zscope" cores --at "9999-01-01 10:00"
+refuses "too far: times lie between 1970 and 2554" "$zscope" cores --at "9999-01-01 10:00"
+# what is wrong with the window itself is not hidden by a recording that is missing, too
+for command in cores flame heat why zombies export events report; do
+	refuses "the window ends before it starts" "$zscope" $command --store nowhere --from -5m --to -10m
+done
+for command in cores flame heat why zombies export events; do
+	refuses "--at and --from/--to exclude each other" "$zscope" $command --store nowhere --at now --from -5m
+done
+refuses "nowhere" "$zscope" report --store nowhere --at -7m --from -10m --to -5m
 refuses "empty, no capture" "$zscope" check --root nothing.tar.zst
 refuses "--interval" "$zscope" check --interval 0
 refuses "--interval" "$zscope" capture --interval 1ms -o new.tar.zst

@@ -38,6 +38,27 @@ for s in $((end - 400)) $((end + 1)); do
 	[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'outside the recording' "$tmp/err" || fail "second $s: $(cat "$tmp/err")"
 done
 
+# One end is given and the recording has another: no window that is turned round, but a time outside. Whatever is asked for.
+outside() { # outside TIME COMMAND...
+	local text="$tmp/gen: $1 is outside the recording (2023-11-14 22:20:00 to 2023-11-14 22:23:20)"
+	shift
+	TZ=UTC "$zscope" "$@" --store "$tmp/gen" >"$tmp/out" 2>"$tmp/err"
+	[ $? -eq 2 ] || fail "$*: the status is not 2"
+	[ ! -s "$tmp/out" ] && [ "$(cat "$tmp/err")" = "zscope: $text" ] || fail "$*: $(cat "$tmp/out" "$tmp/err")"
+}
+for command in cores "cores --hot" flame heat diff export zombies why; do
+	outside "2023-11-15 00:00:00" $command --from 2023-11-15T00:00:00Z
+	outside "2023-11-14 00:00:00" $command --to 2023-11-14T00:00:00Z
+	outside "2023-11-15 00:00:00" $command --at 2023-11-15T00:00:00Z
+done
+outside "2023-11-14 22:23:20" cores --from @$end
+outside "2023-11-14 22:20:00" cores --to @$((end - 200))
+outside "1970-01-01 00:00:00" cores --at @0
+outside "2554-01-01 00:00:00" cores --at 2554-01-01T00:00:00Z --for 9000d
+"$zscope" cores --store "$tmp/gen" --from @$((end - 5)) --json >"$tmp/out" && [ "$(wc -l <"$tmp/out")" -ge 4 ] || fail "one end that lies inside"
+# a note may be later than the recording
+"$zscope" note --store "$tmp/gen" "much later" >/dev/null && "$zscope" events --store "$tmp/gen" --from -1m | grep -q "much later" || fail "a note behind the end"
+
 "$zscope" record --store "$tmp/real" --no-profile --for 62s 2>/dev/null || fail "record"
 first=$(find "$tmp/real" -name '*.seg' -printf '%f\n' | sort | head -n 1 | cut -c 2-11)
 for s in $(seq $((first + 1)) $((first + 60))); do

@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "check.h"
@@ -46,19 +48,37 @@ TEST(times_of_files_without_wall_clock)
 
 TEST(nonsense_is_refused)
 {
-	static const char *const bad[] = { "",
-					   "25:00",
-					   "tomorrow",
-					   "2023-13-01 00:00",
-					   "@x",
-					   "-",
-					   "1:2:3:4",
-					   "-15q",
-					   "2023-02-30 00:00",
-					   "2023-02-30T00:00:00Z",
-					   "9999-01-01 00:00" };
+	static const char *const bad[] = {
+		"",  "25:00",   "tomorrow", "2023-13-01 00:00", "@x",
+		"-", "1:2:3:4", "-15q",     "2023-02-30 00:00", "2023-02-30T00:00:00Z"
+	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK_EQ(parse(bad[i]), 0);
+}
+
+TEST(a_time_that_cannot_be_counted_is_still_a_time)
+{
+	static const char *const far[] = { "9999-12-31 00:00:00",   "9999-12-31T00:00:00Z",
+					   "1969-12-31T00:00:00Z",  "@99999999999",
+					   "@99999999999999999999", "-99999d" };
+	uint64_t ns;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		CHECK_EQ(timefmt_parse(far[i], now, &ns, &err), -ERANGE);
+		CHECK(strstr(err.text, "is too far: times lie between 1970 and 2554") != NULL);
+	}
+	CHECK_EQ(parse("2554-07-01T00:00:00Z"), UINT64_C(18444931200) * NS_PER_S);
+}
+
+TEST(the_epoch_is_a_date_beside_dates)
+{
+	char text[TIMEFMT_MAX];
+
+	parse("now"); /* sets the zone */
+	CHECK_STR(timefmt_beside(text, 0, now), "1970-01-01 00:00:00");
+	CHECK_STR(timefmt_beside(text, 0, 2679 * NS_PER_S), "+0s");
+	CHECK_STR(timefmt_beside(text, now, 2679 * NS_PER_S), "2023-11-14 22:13:20");
 }
 
 TEST(durations)
