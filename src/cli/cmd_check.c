@@ -277,13 +277,16 @@ static int check_store(const struct invocation *in, struct err *err)
 	return 0;
 }
 
-static int check_look(struct invocation *in, const char *format, struct err *err)
+static int check_run(struct invocation *in, struct err *err)
 {
 	const struct check_options *o = in->options;
+	const char *format = o->format ? o->format : "text";
 	AUTO(check_run_free) struct check_run c = { 0 };
 	AUTO_ROOT struct root root = { .fd = -1 };
 	uint64_t interval;
 
+	if (in->common.json && o->format)
+		return err_set(err, -EINVAL, "--json and --format exclude each other");
 	int r = command_interval(&o->interval, &interval, err);
 	if (r == 0)
 		r = command_root(in, &root, err);
@@ -297,19 +300,16 @@ static int check_look(struct invocation *in, const char *format, struct err *err
 	return check_status(&c.result, strcmp(format, "nagios") == 0);
 }
 
-static int check_run(struct invocation *in, struct err *err)
+/* To Nagios status 2, that of an error, would be an alarm. */
+static int check_fail(const struct invocation *in, const struct err *err)
 {
 	const struct check_options *o = in->options;
-	const char *format = o->format ? o->format : "text";
 
-	if (in->common.json && o->format)
-		return err_set(err, -EINVAL, "--json and --format exclude each other");
-	int r = check_look(in, format, err);
-	if (r >= 0 || strcmp(format, "nagios") != 0)
-		return r;
-	/* to Nagios the status of an error would be an alarm */
+	if (!o || !o->format || strcmp(o->format, "nagios") != 0)
+		return 0;
 	printf("ZSCOPE UNKNOWN - ");
-	terminal_text(stdout, err->text);
+	for (const char *p = err->text; *p; p++)
+		putchar(*p == '|' ? '/' : *p); /* behind a | it would be performance data */
 	putchar('\n');
 	return (int)HEALTH_UNKNOWN;
 }
@@ -342,4 +342,5 @@ const struct command cmd_check = {
 	.n_options = ARRAY_LEN(options),
 	.options_size = sizeof(struct check_options),
 	.run = check_run,
+	.fail = check_fail,
 };

@@ -171,41 +171,41 @@ static int command_check_window(const struct invocation *in, struct err *err)
 	return 0;
 }
 
+/* All words, also behind one that is wrong: of several mistakes the first is told, in the form that
+ * any of the words asks for. */
+static int command_parse_words(struct invocation *in, int argc, char **argv, struct err *err)
+{
+	bool only_args = false;
+	int first = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
+			argv[in->n_args++] = argv[i]; /* never ahead of i */
+		} else if (strcmp(argv[i], "--") == 0) {
+			only_args = true;
+		} else {
+			int r = command_parse_option(in, argc, argv, &i, first ? NULL : err);
+			first = first ? first : r;
+		}
+	}
+	return first;
+}
+
 int command_parse(const struct command *command, int argc, char **argv, uint64_t now_ns,
 		  struct invocation *ret, struct err *err)
 {
-	struct invocation in = { .command = command, .now_ns = now_ns, .args = argv };
-	AUTO_FREE void *options = calloc(1, command->options_size + 1);
-	bool only_args = false;
-
-	if (!options)
+	*ret = (struct invocation){ .command = command, .now_ns = now_ns, .args = argv };
+	ret->options = calloc(1, command->options_size + 1);
+	if (!ret->options)
 		return err_set(err, -ENOMEM, "out of memory");
-	in.options = options;
-	in.store = STORE_DEFAULT;
-	for (int i = 0; i < argc; i++) {
-		if (only_args || argv[i][0] != '-' || !argv[i][1]) {
-			argv[in.n_args++] = argv[i]; /* never ahead of i */
-			continue;
-		}
-		if (strcmp(argv[i], "--") == 0) {
-			only_args = true;
-			continue;
-		}
-		int r = command_parse_option(&in, argc, argv, &i, err);
-		if (r < 0)
-			return r;
-	}
-	if (in.n_args && !*command->arguments && !in.common.help)
-		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope %s --help'",
-			       in.args[0], command->name);
-	int r = in.common.help ? 0 : command_check_window(&in, err);
-	if (r < 0)
+	int r = command_parse_words(ret, argc, argv, err);
+	ret->store = ret->common.store ? ret->common.store : STORE_DEFAULT;
+	if (r < 0 || ret->common.help)
 		return r;
-	if (in.common.store)
-		in.store = in.common.store;
-	*ret = in;
-	TAKE_PTR(options);
-	return 0;
+	if (ret->n_args && !*command->arguments)
+		return err_set(err, -EINVAL, "unexpected argument '%s': see 'zscope %s --help'",
+			       ret->args[0], command->name);
+	return command_check_window(ret, err);
 }
 
 /* The end of a window that begins there; of one that is too long, the end of time. */

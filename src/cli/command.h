@@ -91,6 +91,10 @@ struct command {
 	/* Returns an exit status; or a negative errno with err set, which main prints as one line,
 	 * status 2. */
 	int (*run)(struct invocation *in, struct err *err);
+	/* For output that somebody else's convention rules: tell on stdout that it could not be
+	 * done, and return the exit status for it; 0 = not asked for, main tells it. Also called
+	 * when the words themselves are wrong. NULL = none. */
+	int (*fail)(const struct invocation *in, const struct err *err);
 };
 
 #define OPTION(struct_, member, name_, letter_, type_, argument_, help_)                \
@@ -99,7 +103,9 @@ struct command {
 		.offset = offsetof(struct struct_, member), .help = help_,              \
 	}
 
-/* Parse argv (without the command's name) into *ret. ret->options is malloc'ed: free it. */
+/* Parse argv (without the command's name) into *ret, which also after an error holds what was
+ * understood: the error is told in the form that was asked for. ret->options is malloc'ed, or NULL:
+ * free it in any case. */
 int command_parse(const struct command *command, int argc, char **argv, uint64_t now_ns,
 		  struct invocation *ret, struct err *err);
 /* Call back for the common options this command takes, then its own. */

@@ -22,21 +22,26 @@ static enum term_color_mode main_color_mode(const char *text)
 	return text && strcmp(text, "never") == 0 ? TERM_COLOR_NEVER : TERM_COLOR_AUTO;
 }
 
-static int main_fail(const struct err *err)
+/* in is NULL where there is no command yet. */
+static int main_fail(const struct invocation *in, const struct err *err)
 {
 	fflush(stdout);
-	fprintf(stderr, "zscope: %s\n", err->text);
-	return STATUS_UNKNOWN;
+	int status = in && in->command->fail ? in->command->fail(in, err) : 0;
+	if (!status || fflush(stdout) != 0 || ferror(stdout))
+		fprintf(stderr, "zscope: %s\n", err->text);
+	return status ? status : STATUS_UNKNOWN;
 }
 
 /* Output that could not be written is an error, not a success: disk full. A reader that has gone
  * (`| head -1`) has what it wanted. */
-static int main_finish(int status)
+static int main_finish(const struct invocation *in, int status)
 {
+	struct err err;
+
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
 		return status;
-	fprintf(stderr, "zscope: writing the output: %s\n", strerror(errno));
-	return STATUS_UNKNOWN;
+	err_set(&err, -errno, "writing the output: %s", strerror(errno));
+	return main_fail(in, &err);
 }
 
 /* --root FILE.tar.zst: a capture, looked at in a temporary directory. */
@@ -92,27 +97,28 @@ static int main_run(const struct command *command, int argc, char **argv)
 	struct invocation in;
 	struct err err = { 0 };
 
-	if (command_parse(command, argc, argv, clock_real_ns(), &in, &err) < 0)
-		return main_fail(&err);
+	int r = command_parse(command, argc, argv, clock_real_ns(), &in, &err);
 	AUTO_FREE void *options = in.options;
 	(void)options;
+	if (r < 0)
+		return main_fail(&in, &err);
 	if (in.common.help) {
 		help_command(stdout, command);
-		return main_finish(STATUS_OK);
+		return main_finish(&in, STATUS_OK);
 	}
 	AUTO(bundle_close) struct bundle unpacked = { 0 };
 	if (main_unpack_root(&in, &unpacked, &err) < 0)
-		return main_fail(&err);
+		return main_fail(&in, &err);
 	char store[PATH_MAX];
 	if (main_find_store(&in, store, &err) < 0)
-		return main_fail(&err);
+		return main_fail(&in, &err);
 	in.out = terminal_of(stdout, main_color_mode(in.common.color));
 	in.diag = terminal_of(stderr, main_color_mode(in.common.color));
-	int r = command->run(&in, &err);
+	r = command->run(&in, &err);
 	if (r >= 0)
-		return main_finish(r);
+		return main_finish(&in, r);
 	main_name_root(&in, &err);
-	return main_fail(&err);
+	return main_fail(&in, &err);
 }
 
 static int main_unknown_command(const char *name)
@@ -126,7 +132,7 @@ static int main_unknown_command(const char *name)
 			nearest);
 	else
 		err_set(&err, -EINVAL, "unknown command '%s': see 'zscope --help'", name);
-	return main_fail(&err);
+	return main_fail(NULL, &err);
 }
 
 static int main_help(const char *name)
@@ -139,7 +145,7 @@ static int main_help(const char *name)
 		help_command(stdout, about);
 	else
 		help_overview(stdout);
-	return main_finish(STATUS_OK);
+	return main_finish(NULL, STATUS_OK);
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,19 @@ refuses() { # refuses TEXT COMMAND...
 	fi
 }
 
+# to Nagios, status 2 is an alarm: whatever is wrong, also with the words themselves, is one line on stdout and status 3
+nagios() { # nagios TEXT COMMAND...
+	local text=$1
+	shift
+	timeout 60 "$@" >out 2>err </dev/null
+	local r=$?
+	if [ $r -ne 3 ] || [ -s err ] || [ "$(wc -l <out)" -ne 1 ] || ! grep -qF -- "ZSCOPE UNKNOWN - $text" out; then
+		echo "FAILED: $* (status $r)"
+		cat out err
+		status=1
+	fi
+}
+
 mkdir empty
 : >nothing.tar.zst
 head -c 3000 /dev/urandom >junk.tar.zst
@@ -31,6 +44,19 @@ refuses "unknown option '--frmat'" "$zscope" check --frmat nagios
 refuses "--format takes one of" "$zscope" check --format xml
 refuses "--format needs" "$zscope" check --format
 refuses "unexpected argument 'now'" "$zscope" check now
+nagios "unknown option '--bogus'" "$zscope" check --format nagios --bogus
+nagios "unknown option '--bogus'" "$zscope" check --bogus --format=nagios
+nagios "unknown option '--bogus'" "$zscope" --bogus --format nagios
+nagios "--interval: 'bogus' is not a duration" "$zscope" check --interval bogus --format nagios --bogus
+nagios "unexpected argument 'extra'" "$zscope" check --format nagios extra
+nagios "--format takes one of text/nagios/npd" "$zscope" check --format nagios --format xml
+nagios "--store needs DIR" "$zscope" check --format nagios --store
+nagios "--interval: at least" "$zscope" check --format nagios --interval 1ms
+nagios "--json and --format exclude each other" "$zscope" check --format nagios --json
+nagios "/does/not/exist" "$zscope" check --format nagios --root /does/not/exist
+nagios "junk.tar.zst" "$zscope" check --format nagios --root junk.tar.zst
+refuses "unknown option '--bogus'" "$zscope" check --format npd --bogus
+refuses "unknown option '--bogus'" "$zscope" cores --bogus --count many
 refuses "/does/not/exist" "$zscope" check --root /does/not/exist
 refuses "/does/not/exist" "$zscope" cores --root /does/not/exist
 refuses "proc/stat" "$zscope" cores --root empty
@@ -111,6 +137,8 @@ refuses "no/such/dir" "$zscope" capture --interval 10ms -o no/such/dir/x
 if [ -e /dev/full ]; then
 	"$zscope" check --interval 10ms >/dev/full 2>err && status=1
 	grep -q "No space left" err || { echo "FAILED: a full disk goes unnoticed"; status=1; }
+	"$zscope" check --format nagios --interval 10ms >/dev/full 2>err
+	[ $? -eq 3 ] && grep -q "No space left" err || { echo "FAILED: a full disk is an alarm"; status=1; }
 fi
 [ -z "$(ls -d /tmp/zscope-root-* 2>/dev/null)" ] || echo "note: other captures are being looked at"
 [ ! -e new ] && [ ! -e new.tar.zst ] && [ ! -e ./--help ] || { echo "FAILED: something was written"; status=1; }
