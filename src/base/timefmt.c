@@ -96,6 +96,35 @@ const char *timefmt_beside(char ret[TIMEFMT_MAX], uint64_t ns, uint64_t beside_n
 					      : timefmt_as_date(ret, ns, "%Y-%m-%d %H:%M:%S");
 }
 
+/* To the nanosecond when step_ns is 1, to the millisecond when it is a million. */
+static const char *timefmt_finer(char ret[TIMEFMT_MAX], uint64_t ns, uint64_t step_ns)
+{
+	size_t n = strlen(timefmt_local(ret, ns));
+	int digits = 0;
+
+	for (uint64_t unit = NS_PER_S; unit > step_ns; unit /= 10)
+		digits++;
+	if (!digits)
+		return ret;
+	n -= timefmt_is_relative(ns); /* the "s" stands behind the digits */
+	snprintf(ret + n, TIMEFMT_MAX - n, ".%0*" PRIu64 "%s", digits, ns % NS_PER_S / step_ns,
+		 timefmt_is_relative(ns) ? "s" : "");
+	return ret;
+}
+
+const char *timefmt_range(char ret[TIMEFMT_RANGE_MAX], uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t step_ns = NS_PER_S;
+	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+
+	while (step_ns > 1 && from_ns / step_ns == to_ns / step_ns && from_ns != to_ns)
+		step_ns /= 1000;
+	timefmt_finer(from, from_ns, step_ns);
+	timefmt_finer(to, to_ns, step_ns);
+	snprintf(ret, TIMEFMT_RANGE_MAX, from_ns == to_ns ? "%s" : "%s to %s", from, to);
+	return ret;
+}
+
 const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns)
 {
 	return timefmt_with(ret, ns, "%Y-%m-%d %H:%M:%S %Z");

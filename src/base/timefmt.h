@@ -10,7 +10,7 @@
 #define NS_PER_S  UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { TIMEFMT_MAX = 40 };
+enum { TIMEFMT_MAX = 40, TIMEFMT_RANGE_MAX = 2 * TIMEFMT_MAX + 4 };
 
 /* A time before 1980 is no wall clock but that of an imported file which does not say when it was
  * made: seconds since the boot of a host, mostly. It is printed as "+2679.317031149s" and never as
@@ -23,6 +23,9 @@ const char *timefmt_local(char ret[TIMEFMT_MAX], uint64_t ns);
 /* The same of a time that a user gave for a file: as the file's own times are printed, so that the
  * epoch is a date beside dates. */
 const char *timefmt_beside(char ret[TIMEFMT_MAX], uint64_t ns, uint64_t beside_ns);
+/* "2026-11-16 00:39:53 to 2026-11-16 00:40:10", with as many more digits as make the two differ;
+ * one time when they do not. */
+const char *timefmt_range(char ret[TIMEFMT_RANGE_MAX], uint64_t from_ns, uint64_t to_ns);
 /* The same with its zone, for what is read elsewhere: "2026-11-16 00:39:53 UTC". */
 const char *timefmt_zoned(char ret[TIMEFMT_MAX], uint64_t ns);
 const char *timefmt_clock(char ret[TIMEFMT_MAX], uint64_t ns);

@@ -202,7 +202,7 @@ static bool flame_window_asked(const struct invocation *in)
 static int flame_file_window(const struct invocation *in, const struct import_info *info,
 			     struct profile *p, struct err *err)
 {
-	char asked[TIMEFMT_MAX], first[TIMEFMT_MAX], last[TIMEFMT_MAX];
+	char asked[TIMEFMT_MAX], span[TIMEFMT_RANGE_MAX];
 	uint64_t from_ns, to_ns;
 	size_t kept = 0;
 
@@ -215,10 +215,9 @@ static int flame_file_window(const struct invocation *in, const struct import_in
 	if (r < 0)
 		return r;
 	if (to_ns <= info->first_ns || from_ns > info->last_ns)
-		return err_set(err, -ERANGE, "%s: %s is outside its samples (%s to %s)",
-			       in->args[0], timefmt_beside(asked, from_ns, info->first_ns),
-			       timefmt_local(first, info->first_ns),
-			       timefmt_local(last, info->last_ns));
+		return err_set(err, -ERANGE, "%s: %s is outside its samples (%s)", in->args[0],
+			       timefmt_beside(asked, from_ns, info->first_ns),
+			       timefmt_range(span, info->first_ns, info->last_ns));
 	for (size_t i = 0; i < p->samples.len; i++)
 		if (p->samples.items[i].time_ns >= from_ns && p->samples.items[i].time_ns < to_ns)
 			p->samples.items[kept++] = p->samples.items[i];

@@ -198,20 +198,33 @@ static uint64_t reader_cut_until(const struct store_reader *r)
 	return MAX_OF(most, r->good_ns + 1);
 }
 
+/* The second in which the bytes there were written. */
+static uint64_t reader_second_of(const struct store_reader *r, uint64_t offset)
+{
+	uint64_t time_ns = r->file.name.start_ns;
+
+	vec_foreach (&r->file.index.seconds, second)
+		if (second->offset < offset)
+			time_ns = second->time_ns;
+	return time_ns;
+}
+
+static void reader_lose_place(struct store_reader *r, uint64_t offset, uint64_t from_ns,
+			      uint64_t to_ns, const char *what)
+{
+	char name[SEGMENT_NAME_MAX];
+
+	segment_name_print(name, &r->file.name);
+	reader_lose(r, from_ns, to_ns, "%s: byte %" PRIu64 ": %s", name, offset, what);
+}
+
+/* What lay between the last intact frame and to_ns. */
 static void reader_lose_bytes(struct store_reader *r, uint64_t offset, uint64_t to_ns,
 			      const char *what)
 {
-	char name[SEGMENT_NAME_MAX];
-	uint64_t from_ns = r->good_ns;
+	uint64_t from_ns = r->good_ns ? r->good_ns : reader_second_of(r, offset);
 
-	segment_name_print(name, &r->file.name);
-	if (!from_ns) {
-		from_ns = r->file.name.start_ns;
-		vec_foreach (&r->file.index.seconds, second)
-			if (second->offset < offset)
-				from_ns = second->time_ns;
-	}
-	reader_lose(r, from_ns, to_ns, "%s: byte %" PRIu64 ": %s", name, offset, what);
+	reader_lose_place(r, offset, from_ns, to_ns, what);
 }
 
 /* A dictionary frame by its offset, wherever it lies. 1 = *ret is it. */
@@ -231,6 +244,45 @@ static int reader_read_dict(struct store_reader *r, const struct segment_dict *d
 	n = pread(f->fd, bytes->data, (size_t)size, (off_t)dict->offset);
 	return n > 0 && frame_wire_get(bytes->data, (size_t)n, &f->name, ret) > 0 &&
 	       ret->kind == dict->kind;
+}
+
+/* A key is written twice, seconds apart, so that no one damaged place costs a whole segment. */
+static bool reader_has_copy(struct store_reader *r, const struct segment_dict *lost)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	struct frame_head head;
+
+	if (lost->kind != FRAME_KEY)
+		return false;
+	vec_foreach (&r->file.index.dicts, dict)
+		if (dict->kind == lost->kind && dict->offset != lost->offset &&
+		    reader_read_dict(r, dict, &head, &bytes))
+			return true;
+	return false;
+}
+
+/* A damaged frame that others of the segment need, where its kind is asked for: a key costs all
+ * ticks of the segment, stacks what follows them. */
+static void reader_lose_dict(struct store_reader *r, const struct segment_dict *dict)
+{
+	uint64_t begin_ns = r->file.name.start_ns, end_ns = r->file.index.to_ns;
+	uint64_t at_ns = reader_second_of(r, dict->offset);
+
+	if (!(r->kinds & FRAME_BIT(dict->kind)))
+		return;
+	if (dict->kind == FRAME_META)
+		reader_lose_place(r, dict->offset, at_ns, at_ns,
+				  "checksum of what describes the host; no reading is lost by it");
+	else if (reader_has_copy(r, dict))
+		reader_lose_place(
+			r, dict->offset, at_ns, at_ns,
+			"checksum of a key frame; nothing is lost by it, its copy serves");
+	else if (dict->kind == FRAME_KEY)
+		reader_lose_place(r, dict->offset, begin_ns, MAX_OF(end_ns, begin_ns + 1),
+				  "checksum of a key frame");
+	else
+		reader_lose_place(r, dict->offset, at_ns, MAX_OF(end_ns, at_ns + 1),
+				  "checksum of a frame of stacks");
 }
 
 static int reader_give(struct store_reader *r, const struct frame_head *head, struct frame *ret)
@@ -263,7 +315,7 @@ static int reader_next_dict(struct store_reader *r, struct frame *ret)
 		if (!(r->kinds & FRAME_BIT(dict->kind)))
 			continue;
 		if (!reader_read_dict(r, dict, &head, &bytes)) {
-			reader_lose_bytes(r, dict->offset, 0, "checksum of a key frame");
+			reader_lose_dict(r, dict);
 			continue;
 		}
 		if (!head.zstd) { /* outlives bytes */
@@ -286,6 +338,30 @@ static void reader_note_gap(struct store_reader *r, const struct frame_head *hea
 	if (segment_file_payload(head, r->zstd, &r->payload, &payload, &len) == 0 &&
 	    store_gap_decode(payload, len, &gap) == 0)
 		reader_lose(r, gap.from_ns, gap.to_ns, "not recorded: %s", gap.why);
+}
+
+static const struct segment_dict *reader_dict_at(const struct store_reader *r, uint64_t offset)
+{
+	vec_foreach (&r->file.index.dicts, dict)
+		if (dict->offset == offset)
+			return dict;
+	return NULL;
+}
+
+/* No intact frame begins at r->offset, the next one does at `next`, to_ns. */
+static void reader_lose_frame(struct store_reader *r, uint64_t next, uint64_t to_ns)
+{
+	const struct segment_file *f = &r->file;
+	const struct segment_dict *dict = reader_dict_at(r, r->offset);
+	size_t at = (size_t)(r->offset - f->base);
+
+	if (dict)
+		reader_lose_dict(r, dict);
+	/* damage that reaches beyond that one frame costs others, too */
+	if (!dict ||
+	    frame_wire_size(f->bytes.data + at, f->bytes.len - at) != (ssize_t)(next - r->offset))
+		reader_lose_bytes(r, r->offset, MAX_OF(to_ns, r->good_ns + 1),
+				  "checksum of a frame");
 }
 
 /* The intact frame at or after r->offset; damage on the way is noted. 0 = no more bytes. */
@@ -312,8 +388,7 @@ static int reader_walk(struct store_reader *r, struct frame_head *ret)
 					   ret);
 			to_ns = ret->time_ns;
 		}
-		reader_lose_bytes(r, r->offset, MAX_OF(to_ns, r->good_ns + 1),
-				  "checksum of a frame");
+		reader_lose_frame(r, f->base + next, to_ns);
 		r->offset = f->base + next;
 		if (next == f->bytes.len)
 			return 0;
@@ -502,15 +577,15 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
 int store_reader_check_window(struct store_reader *r, uint64_t from_ns, uint64_t to_ns,
 			      struct err *err)
 {
-	char from[TIMEFMT_MAX], to[TIMEFMT_MAX], asked[TIMEFMT_MAX];
+	char span[TIMEFMT_RANGE_MAX], asked[TIMEFMT_MAX];
 	uint64_t first_ns, end_ns;
 	int code = store_reader_span(r, &first_ns, &end_ns, err);
 
 	if (code < 0 || (to_ns > first_ns && from_ns < end_ns))
 		return code;
-	return err_set(err, -ERANGE, "%s: %s is outside the recording (%s to %s)", r->dir,
-		       timefmt_beside(asked, from_ns, first_ns), timefmt_local(from, first_ns),
-		       timefmt_local(to, end_ns));
+	return err_set(err, -ERANGE, "%s: %s is outside the recording (%s)", r->dir,
+		       timefmt_beside(asked, from_ns, first_ns),
+		       timefmt_range(span, first_ns, end_ns));
 }
 
 static int reader_clock_at(struct store_reader *r, const struct segment_second *second,

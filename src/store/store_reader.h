@@ -13,8 +13,10 @@
 struct store_reader;
 
 struct store_loss {
-	uint64_t from_ns, to_ns; /* nothing of [from, to) was readable (0 = unknown bound) */
-	char why[160];           /* "segment-...: byte 4711: checksum" */
+	/* Something of [from, to) was not readable (0 = unknown bound); from = to: damage that cost
+	 * nothing, because what it hit is there twice. */
+	uint64_t from_ns, to_ns;
+	char why[160]; /* "segment-...: byte 4711: checksum" */
 };
 
 struct store_losses {

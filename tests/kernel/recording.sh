@@ -65,6 +65,14 @@ for s in $(seq $((first + 1)) $((first + 60))); do
 	at "$tmp/real" "$s" >"$tmp/out" 2>"$tmp/err" || fail "real second $s: $(cat "$tmp/err")"
 	[ "$(wc -l <"$tmp/out")" -eq 1 ] || fail "real second $s: $(wc -l <"$tmp/out") lines"
 done
+# Damage in the key, which is there twice: said once, nothing is missing, and no time is before the recording.
+cp -r "$tmp/real" "$tmp/hit"
+printf '\xa5\x5a' | dd of="$(find "$tmp/hit" -name '*.seg' | sort | head -n 1)" bs=1 seek=1000 conv=notrunc status=none
+rows() { "$zscope" cores --store "$1" --from @$((first + 1)) --to @$((first + 50)) --json 2>"$tmp/err" | wc -l; }
+whole=$(rows "$tmp/real")
+[ "$whole" -ge 48 ] && [ "$(rows "$tmp/hit")" = "$whole" ] || fail "rows are missing for a key that is there twice"
+"$zscope" cores --store "$tmp/hit" --json >/dev/null 2>"$tmp/err"
+[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'key frame; nothing is lost by it' "$tmp/err" && ! grep -q '+0s' "$tmp/err" || fail "a damaged key: $(cat "$tmp/err")"
 at "$tmp/none" "$end" >/dev/null 2>"$tmp/err"
 [ $? -eq 2 ] && grep -q 'no recording there' "$tmp/err" || fail "a missing store: $(cat "$tmp/err")"
 [ $failed -eq 0 ] && echo "every second answered"

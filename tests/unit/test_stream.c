@@ -204,7 +204,8 @@ static void damage_key(const struct fixture *f, unsigned which)
 	close(fd);
 }
 
-static unsigned count_ticks(const struct fixture *f, size_t *ret_losses)
+/* What is lost is a stretch of the recording, wherever the damage lies. */
+static unsigned count_ticks(const struct fixture *f, struct store_loss ret[4], size_t *ret_losses)
 {
 	struct stream_item item;
 	struct stream *s;
@@ -215,23 +216,57 @@ static unsigned count_ticks(const struct fixture *f, size_t *ret_losses)
 	CHECK_EQ(stream_seek(s, 0, UINT64_MAX, STREAM_TICKS, &err), 0);
 	while (stream_next(s, &item, &err) == 1)
 		CHECK_EQ(second_of(&item), n++);
-	*ret_losses = stream_losses(s)->list.len;
+	*ret_losses = 0;
+	vec_foreach (&stream_losses(s)->list, loss) {
+		CHECK(loss->from_ns >= T0 && loss->from_ns <= loss->to_ns);
+		CHECK(loss->to_ns <= T0 + 50 * NS_PER_S);
+		CHECK(*ret_losses < 4);
+		ret[(*ret_losses)++] = *loss;
+	}
 	stream_close(s);
 	return n;
 }
 
 TEST(one_copy_of_the_key_is_enough)
 {
+	static const char *const told[] = { "nothing is lost by it, its copy serves",
+					    "checksum of a key frame", "checksum of a key frame",
+					    "ticks of a segment whose key is lost" };
 	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct store_loss lost[4];
 	size_t losses;
 
 	record_seconds(&f, 50);
+	damage_key(&f, 1);
+	CHECK_EQ(count_ticks(&f, lost, &losses), 50);
+	CHECK_EQ(losses, 1); /* said once, by whoever comes to it first */
+	CHECK(strstr(lost[0].why, told[0]) != NULL);
+	CHECK_EQ(lost[0].from_ns, lost[0].to_ns);
 	damage_key(&f, 0);
-	CHECK_EQ(count_ticks(&f, &losses), 50);
-	CHECK(losses >= 1);
-	damage_key(&f, 0); /* the second is now the first intact one */
-	CHECK_EQ(count_ticks(&f, &losses), 0);
-	CHECK(losses >= 2);
+	CHECK_EQ(count_ticks(&f, lost, &losses), 0);
+	CHECK_EQ(losses, 3);
+	for (size_t i = 0; i < losses; i++)
+		CHECK(strstr(lost[i].why, told[1 + i]) != NULL);
+	CHECK_EQ(lost[0].from_ns, T0);
+	CHECK_EQ(lost[0].to_ns, T0 + 50 * NS_PER_S);
+}
+
+/* Who asks for events alone misses nothing when a key is gone. */
+TEST(a_lost_key_is_no_loss_of_events)
+{
+	AUTO_FIXTURE struct fixture f = fixture_new();
+	struct stream *s;
+	struct err err;
+	unsigned n = 0;
+
+	record_seconds(&f, 50);
+	damage_key(&f, 0);
+	damage_key(&f, 0);
+	CHECK_EQ(stream_open_store(f.dir, &s, &err), 0);
+	CHECK_EQ(stream_each_event(s, T0, T0 + 50 * NS_PER_S, count_event, &n, &err), 0);
+	CHECK_EQ(n, 5);
+	CHECK_EQ(stream_losses(s)->list.len, 0);
+	stream_close(s);
 }
 
 struct fake_part {

@@ -81,6 +81,26 @@ TEST(the_epoch_is_a_date_beside_dates)
 	CHECK_STR(timefmt_beside(text, now, 2679 * NS_PER_S), "2023-11-14 22:13:20");
 }
 
+TEST(a_range_prints_as_one)
+{
+	char text[TIMEFMT_RANGE_MAX];
+
+	parse("now");
+	CHECK_STR(timefmt_range(text, now, now + NS_PER_S),
+		  "2023-11-14 22:13:20 to 2023-11-14 22:13:21");
+	CHECK_STR(timefmt_range(text, now + 999 * NS_PER_MS, now + NS_PER_S),
+		  "2023-11-14 22:13:20 to 2023-11-14 22:13:21");
+	CHECK_STR(timefmt_range(text, now, now + 70 * NS_PER_MS),
+		  "2023-11-14 22:13:20.000 to 2023-11-14 22:13:20.070");
+	CHECK_STR(timefmt_range(text, now + 1000, now + 5000),
+		  "2023-11-14 22:13:20.000001 to 2023-11-14 22:13:20.000005");
+	CHECK_STR(timefmt_range(text, now, now + 1),
+		  "2023-11-14 22:13:20.000000000 to 2023-11-14 22:13:20.000000001");
+	CHECK_STR(timefmt_range(text, now, now), "2023-11-14 22:13:20");
+	CHECK_STR(timefmt_range(text, 7 * NS_PER_S, 7 * NS_PER_S + NS_PER_MS),
+		  "+7.000s to +7.001s");
+}
+
 TEST(durations)
 {
 	uint64_t ns;
