@@ -106,6 +106,13 @@ static int tar_octal(const char *text, size_t len, uint64_t *ret)
 	return 0;
 }
 
+/* Where no file begins: damage, unless none has begun before. */
+static int tar_bad(const struct tar_reader *r, const char *what, struct err *err)
+{
+	return r->begun ? err_set(err, -EBADMSG, "%s", what)
+			: err_set(err, -EPROTO, "not a tar archive");
+}
+
 /* Header and data of the next block group; 0 at the end. */
 static int tar_take(struct tar_reader *r, struct tar_header *h, const char **ret_data,
 		    size_t *ret_len, struct err *err)
@@ -115,13 +122,14 @@ static int tar_take(struct tar_reader *r, struct tar_header *h, const char **ret
 	if (r->at == r->end)
 		return 0;
 	if (r->end - r->at < TAR_BLOCK)
-		return err_set(err, -EBADMSG, "archive cut short");
+		return tar_bad(r, "archive cut short", err);
 	memcpy(h, r->at, sizeof(*h));
 	if (!h->name[0] && !h->checksum[0])
 		return 0;
 	if (tar_octal(h->checksum, sizeof(h->checksum), &sum) < 0 || sum != tar_checksum(h) ||
 	    tar_octal(h->size, sizeof(h->size), &size) < 0)
-		return err_set(err, -EBADMSG, "not a tar archive");
+		return tar_bad(r, "broken header of a file", err);
+	r->begun = true;
 	r->at += TAR_BLOCK;
 	uint64_t padded = (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 	if (padded < size || padded > (uint64_t)(r->end - r->at))

@@ -2,6 +2,7 @@
  * that any tar unpacks it. The reader is bounded and trusts nothing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +31,8 @@ struct tar_entry {
 
 struct tar_reader {
 	const char *at, *end;
+	bool begun; /* the first header was one: what is broken behind it is damage */
 };
 
-/* 1 = *ret is an entry, 0 = end, -EBADMSG = not a tar archive or cut. */
+/* 1 = *ret is an entry, 0 = end, -EPROTO = not a tar archive, -EBADMSG = a damaged or cut one. */
 int tar_next(struct tar_reader *r, struct arena *arena, struct tar_entry *ret, struct err *err);

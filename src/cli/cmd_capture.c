@@ -46,11 +46,25 @@ static void capture_name(const struct envelope *e, uint64_t now_ns, char *ret, s
 
 static int capture_refused(struct err *err, int code, const char *path)
 {
-	err_path(err, code, path);
-	if (code != -EACCES && code != -EPERM && code != -EROFS)
-		return code;
-	return err_set(err, code, "%s: %s: give a file that you may write with -o", path,
-		       strerror(-code));
+	const char *hint;
+
+	switch (code) {
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+		hint = "give a file that you may write with -o";
+		break;
+	case -EEXIST:
+		hint = "remove it first, or give another file with -o";
+		break;
+	case -ENOENT:
+	case -ENOTDIR:
+		hint = "make its directory first, or give another file with -o";
+		break;
+	default:
+		return err_path(err, code, path);
+	}
+	return err_set(err, code, "%s: %s: %s", path, strerror(-code), hint);
 }
 
 /* Before the readings, which take their time: the file itself is made when it can be filled. */

@@ -243,6 +243,11 @@ int command_root(const struct invocation *in, struct root *ret, struct err *err)
 {
 	int r = root_open(in->common.root, ret, err);
 
+	if (r < 0 && in->common.root)
+		return err_set(err, r,
+			       "%s: %s: --root takes the directory of a mounted image or of a "
+			       "captured host, or a file that 'zscope capture' wrote",
+			       in->common.root, strerror(-r));
 	if (r == 0 && in->root_name)
 		text_copy(ret->path, sizeof(ret->path), in->root_name);
 	return r;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "store_dir.h"
 
 enum { NOTE_MAX_BYTES = 65536, NOTE_MOST = 10000 };
 
@@ -19,8 +20,9 @@ static int note_open_dir(const char *dir, bool make, struct err *err)
 
 	if (snprintf(path, sizeof(path), "%s/notes", dir) >= (int)sizeof(path))
 		return err_path(err, -ENAMETOOLONG, dir);
-	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return err_path(err, -errno, dir);
+	int made = make ? store_dir_make(dir, err) : 0;
+	if (made < 0)
+		return made;
 	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_path(err, -errno, path);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -56,6 +56,18 @@ static int store_dir_check_owner(int fd, const char *dir, struct err *err)
 	return fchmod(fd, 0700) < 0 ? err_path(err, -errno, dir) : 0;
 }
 
+int store_dir_make(const char *dir, struct err *err)
+{
+	if (mkdir(dir, 0700) == 0 || errno == EEXIST)
+		return 0;
+	int code = -errno;
+	if (code != -ENOENT && code != -ENOTDIR)
+		return err_path(err, code, dir);
+	return err_set(err, code,
+		       "%s: %s: make the directory above it first, or give another --store", dir,
+		       strerror(-code));
+}
+
 int store_dir_open_writer(const char *dir, struct err *err)
 {
 	/* every program that writes a recording comes by here, and one took --help for a directory
@@ -63,8 +75,9 @@ int store_dir_open_writer(const char *dir, struct err *err)
 	if (dir[0] == '-')
 		return err_set(err, -EINVAL, "'%s' looks like an option; as a directory: ./%s", dir,
 			       dir);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return err_path(err, -errno, dir);
+	int made = store_dir_make(dir, err);
+	if (made < 0)
+		return made;
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
 		return err_set(err, -ENOTDIR, "%s: must be a directory itself, no symbolic link",
@@ -82,11 +95,24 @@ int store_dir_open_reader(const char *dir, struct err *err)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	if (errno == ENOENT)
+	switch (errno) {
+	case ENOENT:
 		return err_set(err, -ENOENT,
 			       "%s: no recording there; start one with 'zscope record --store %s'",
 			       dir, dir);
-	return err_path(err, -errno, dir);
+	case EACCES:
+		return err_set(err, -EACCES,
+			       "%s: Permission denied: a recording is for its owner alone; be that "
+			       "user, mostly root, or give another --store",
+			       dir);
+	case ENOTDIR:
+		return err_set(err, -ENOTDIR,
+			       "%s: Not a directory: --store takes the one that 'zscope record' or "
+			       "'zscope import' wrote",
+			       dir);
+	default:
+		return err_path(err, -errno, dir);
+	}
 }
 
 /* flock keeps a second writer out; the record lock beside it can be asked about without taking it.

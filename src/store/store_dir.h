@@ -20,7 +20,9 @@ struct store_segments {
 	VEC(struct store_segment) list; /* by start time */
 };
 
-/* For writing: makes it (0700) when missing; refuses a directory that others can write to, that
+/* 0700, unless it is there. */
+int store_dir_make(const char *dir, struct err *err);
+/* For writing: makes it when missing; refuses a directory that others can write to, that
  * belongs to somebody else or that holds other things than a store. Returns a descriptor. */
 int store_dir_open_writer(const char *dir, struct err *err);
 int store_dir_open_reader(const char *dir, struct err *err);

@@ -567,9 +567,16 @@ int store_reader_span(struct store_reader *r, uint64_t *ret_from_ns, uint64_t *r
 	}
 	if (code < 0)
 		return code;
-	/* one that is just being started has no frame yet */
-	if (!s->list.len || store_dir_is_locked(r->dir_fd))
-		return err_set(err, -ENODATA, "%s: the recording is empty", r->dir);
+	if (store_dir_is_locked(r->dir_fd)) /* it has no frame yet */
+		return err_set(err, -ENODATA,
+			       "%s: the recording is empty: its recorder has just begun, try again "
+			       "in a second",
+			       r->dir);
+	if (!s->list.len)
+		return err_set(err, -ENODATA,
+			       "%s: the recording is empty: fill it with 'zscope record', or give "
+			       "another --store",
+			       r->dir);
 	return err_set(err, -ENODATA, "%s: no readable segment; %zu damaged: %s%s", r->dir,
 		       s->list.len, why.text, s->list.len > 1 ? ", ..." : "");
 }

@@ -24,13 +24,22 @@ enum {
 	BUNDLE_MOST_PATH = PATH_MAX - 64,
 };
 
+static void bundle_free_packer(ZSTD_CCtx **z)
+{
+	ZSTD_freeCCtx(*z);
+}
+
 int bundle_pack(const struct buf *tar, struct buf *ret, struct err *err)
 {
+	AUTO(bundle_free_packer) ZSTD_CCtx *z = ZSTD_createCCtx();
 	size_t bound = ZSTD_compressBound(tar->len);
 
-	if (!buf_reserve(ret, bound))
+	if (!z || !buf_reserve(ret, bound))
 		return err_set(err, -ENOMEM, "out of memory");
-	size_t n = ZSTD_compress(ret->data + ret->len, bound, tar->data, tar->len, BUNDLE_LEVEL);
+	ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, BUNDLE_LEVEL);
+	/* without it, a bit that tips over on the way may make another host of it */
+	ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
+	size_t n = ZSTD_compress2(z, ret->data + ret->len, bound, tar->data, tar->len);
 	if (ZSTD_isError(n))
 		return err_set(err, -EIO, "zstd: %s", ZSTD_getErrorName(n));
 	ret->len += n;
@@ -74,8 +83,8 @@ int bundle_unpack(const void *bytes, size_t len, struct buf *ret_tar, struct err
 	return 0;
 }
 
-/* The directory that holds the last component, made as needed, never through a link; *ret_name is
- * that component. Returns a descriptor. */
+/* The directory that holds the last component, made as needed; *ret_name is that component. Returns
+ * a descriptor; -EXDEV where a link or ".." might lead out. */
 static int bundle_parent(int dir, const char *path, char *scratch, size_t size,
 			 const char **ret_name)
 {
@@ -94,7 +103,7 @@ static int bundle_parent(int dir, const char *path, char *scratch, size_t size,
 		while (slash && *slash == '/')
 			*slash++ = '\0';
 		if (strcmp(part, "..") == 0)
-			return -EPERM;
+			return -EXDEV;
 		if (!slash || !*slash) { /* the last one; a directory may end in a slash */
 			part[len] = '\0';
 			*ret_name = part;
@@ -104,8 +113,8 @@ static int bundle_parent(int dir, const char *path, char *scratch, size_t size,
 			(void)mkdirat(fd, part, 0700);
 			int next =
 				openat(fd, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (next < 0)
-				return -errno;
+			if (next < 0) /* a link, or a file */
+				return errno == ELOOP || errno == ENOTDIR ? -EXDEV : -errno;
 			close(fd);
 			fd = next;
 		}
@@ -153,7 +162,7 @@ int bundle_extract(const struct buf *tar, const char *dir, struct err *err)
 {
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO_ARENA struct arena arena = { 0 };
-	struct tar_reader reader = { buf_str(tar), buf_str(tar) + tar->len };
+	struct tar_reader reader = { .at = buf_str(tar), .end = buf_str(tar) + tar->len };
 	struct tar_entry entry;
 	unsigned count = 0;
 
@@ -166,6 +175,11 @@ int bundle_extract(const struct buf *tar, const char *dir, struct err *err)
 		if (++count > BUNDLE_MOST_ENTRIES)
 			return err_set(err, -E2BIG, "too many entries");
 		r = bundle_extract_one(fd, &entry);
+		if (r == -EXDEV)
+			return err_set(err, r,
+				       "refused: '%.200s' may lead out of it, no 'zscope capture' "
+				       "writes such a name",
+				       entry.path);
 		if (r < 0)
 			return err_set(err, r, "%.200s: %s", entry.path, strerror(-r));
 	}
@@ -241,6 +255,24 @@ static void bundle_guard(struct bundle *b)
 		close(ends[1]);
 }
 
+/* Which file it is, and what to do about it. */
+static int bundle_tell(const char *file, int code, struct err *err)
+{
+	struct err told;
+
+	if (!err)
+		return code;
+	told = *err;
+	if (code == -EBADMSG)
+		return err_set(err, code, "%s: damaged (%s): copy it again, or capture anew", file,
+			       told.text);
+	if (code == -EPROTO)
+		return err_set(err, code,
+			       "%s: %s: damaged, or not a file that 'zscope capture' wrote", file,
+			       told.text);
+	return err_prefix(err, code, "%s", file);
+}
+
 int bundle_open(const char *file, struct bundle *ret, struct err *err)
 {
 	AUTO_BUF struct buf packed = { 0 };
@@ -261,7 +293,7 @@ int bundle_open(const char *file, struct bundle *ret, struct err *err)
 		r = bundle_extract(&tar, b.dir, err);
 	if (r < 0) {
 		bundle_close(&b);
-		return err_prefix(err, r, "%s", file);
+		return bundle_tell(file, r, err);
 	}
 	*ret = b;
 	return 0;

@@ -6,7 +6,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct tar_reader r = { (const char *)bytes, (const char *)bytes + len };
+	struct tar_reader r = { .at = (const char *)bytes, .end = (const char *)bytes + len };
 	struct tar_entry e;
 
 	while (tar_next(&r, &arena, &e, NULL) == 1)

@@ -57,8 +57,9 @@ nagios "/does/not/exist" "$zscope" check --format nagios --root /does/not/exist
 nagios "junk.tar.zst" "$zscope" check --format nagios --root junk.tar.zst
 refuses "unknown option '--bogus'" "$zscope" check --format npd --bogus
 refuses "unknown option '--bogus'" "$zscope" cores --bogus --count many
-refuses "/does/not/exist" "$zscope" check --root /does/not/exist
-refuses "/does/not/exist" "$zscope" cores --root /does/not/exist
+refuses "/does/not/exist: No such file or directory: --root takes the directory of" "$zscope" check --root /does/not/exist
+refuses "/does/not/exist: No such file or directory: --root takes the directory of" "$zscope" cores --root /does/not/exist
+refuses "/dev/null: Not a directory: --root takes the directory of" "$zscope" cores --root /dev/null
 refuses "proc/stat" "$zscope" cores --root empty
 # whatever is wrong with a file of a captured host, it is named below that host
 mkdir -p h/proc h/.zscope/before/proc h/.zscope/before/.zscope
@@ -83,8 +84,19 @@ mkdir -p stored/var/lib/zombiescope
 tar -cf "$(printf 'ev\033[31mil.tar')" -C stored .
 refuses 'ev?[31mil.tar' "$zscope" cores --at -1m --root "$(printf 'ev\033[31mil.tar')"
 ! grep -q "$(printf '\033')" err || { echo "FAILED: an escape code came through"; status=1; }
-refuses "junk.tar.zst" "$zscope" check --root junk.tar.zst
-refuses "cut.tar.zst" "$zscope" check --root cut.tar.zst
+! grep -q zscope-root- err || { echo "FAILED: a directory is named that the user does not know"; status=1; }
+refuses "junk.tar.zst: not a tar archive: damaged, or not a file that 'zscope capture' wrote" "$zscope" check --root junk.tar.zst
+refuses "cut.tar.zst: damaged (cut short): copy it again" "$zscope" check --root cut.tar.zst
+# one byte of a capture, anywhere: damaged, and never another host
+"$zscope" capture --root h -o h.tar.zst >/dev/null || status=1
+for part in 1 2 3 4 5; do
+	cp h.tar.zst hit.tar.zst
+	at=$(($(stat -c %s h.tar.zst) * part / 6))
+	printf '\x'"$(printf %x $((($(od -An -tu1 -j $at -N 1 h.tar.zst) + 91) % 256)))" | dd of=hit.tar.zst bs=1 seek=$at conv=notrunc status=none
+	refuses "hit.tar.zst: damaged (zstd: " "$zscope" check --root hit.tar.zst
+done
+tar -cPf up.tar ../"${tmp##*/}"/junk.tar.zst
+refuses "up.tar: refused: '../${tmp##*/}/junk.tar.zst' may lead out of it" "$zscope" check --root up.tar
 refuses "--count" "$zscope" cores --count many
 refuses "--count" "$zscope" cores --count 0
 refuses "--interval" "$zscope" cores --interval 1ns
@@ -106,8 +118,8 @@ refuses "empty, no capture" "$zscope" check --root nothing.tar.zst
 refuses "--interval" "$zscope" check --interval 0
 refuses "--interval" "$zscope" capture --interval 1ms -o new.tar.zst
 mkdir taken && : >taken/x.tar.zst
-refuses "taken/x.tar.zst: File exists" "$zscope" capture --interval 30s -o taken/x.tar.zst
-refuses "taken/none/x.tar.zst: No such file" "$zscope" capture --interval 30s -o taken/none/x.tar.zst
+refuses "taken/x.tar.zst: File exists: remove it first, or give another file with -o" "$zscope" capture --interval 30s -o taken/x.tar.zst
+refuses "taken/none/x.tar.zst: No such file or directory: make its directory first" "$zscope" capture --interval 30s -o taken/none/x.tar.zst
 refuses "--interval takes" "$zscope" record --store new --for 1s --interval 1d
 refuses "--segment takes" "$zscope" record --store new --for 1s --segment 0
 refuses "--segment takes" "$zscope" record --store new --for 1s --segment 1h
@@ -121,7 +133,18 @@ refuses "--store needs DIR" "$zscope" record --store '' --for 1s
 refuses "--root needs DIR" "$zscope" check --root ''
 refuses "--store needs DIR, not an option: '--help'" "$zscope" record --store --help --for 1s
 refuses "nowhere" "$zscope" cores --store nowhere --at 10:00
-refuses "empty" "$zscope" cores --store empty --at 10:00
+refuses "empty: the recording is empty: fill it with 'zscope record', or give another --store" "$zscope" cores --store empty --at 10:00
+refuses "junk.tar.zst: Not a directory: --store takes the one that 'zscope record'" "$zscope" cores --store junk.tar.zst --at 10:00
+for command in "record --for 1s" "note hello"; do
+	refuses "new/deep/dir: No such file or directory: make the directory above it first" "$zscope" $command --store new/deep/dir
+done
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+	mkdir -m 700 mine
+	chmod 755 .
+	cp "$zscope" zscope
+	refuses "mine: Permission denied: a recording is for its owner alone" setpriv --reuid nobody --clear-groups ./zscope cores --store mine --at 10:00
+	rm -f zscope
+fi
 refuses "--json and the report itself cannot both go to stdout" "$zscope" report --store empty --json -o -
 refuses "--json and --textfile exclude each other" "$zscope" metrics --store empty --json --textfile new
 refuses "--json and --openmetrics exclude each other" "$zscope" metrics --store empty --json --openmetrics
@@ -131,7 +154,6 @@ done
 for command in report metrics export; do
 	refuses "nowhere" "$zscope" $command --json --store nowhere
 done
-: >taken
 refuses "taken: File exists" "$zscope" capture --interval 10ms -o taken
 refuses "no/such/dir" "$zscope" capture --interval 10ms -o no/such/dir/x
 if [ -e /dev/full ]; then
