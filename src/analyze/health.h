@@ -24,8 +24,8 @@ enum health_level {
 };
 
 struct health_fact {
-	const char *id; /* the row's `fact` */
-	double value;
+	const char *id;     /* the row's `fact` */
+	double value;       /* NAN: there is nothing that could have one, as absent */
 	const char *detail; /* for people, may be "" */
 	bool absent;        /* does not apply here; detail says why */
 };

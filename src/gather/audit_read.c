@@ -1,6 +1,9 @@
 #include "audit_read.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "auto.h"
@@ -95,7 +98,7 @@ static void audit_read_live(const struct root *root, struct audit_read *a)
 	if (root_exists(root, "run/systemd/system")) {
 		audit_read_manager(a);
 	} else {
-		unknowns_add(&a->set.unknowns, "units", "pid 1 is not systemd: no unit runs here");
+		unknowns_add(&a->set.unknowns, "units", CAPTURE_NO_MANAGER_WHY);
 		a->partial = true;
 		a->all_told = true;
 	}
@@ -126,6 +129,29 @@ static void audit_tell_no_units(const struct root *root, struct audit_read *a)
 	unknowns_add(&a->set.unknowns, "units", "%s", why);
 }
 
+static const struct unknown *audit_find_unknown(const struct unknowns *unknowns,
+						const char *choices)
+{
+	vec_foreach (&unknowns->list, u)
+		if (text_is_choice(choices, u->what))
+			return u;
+	return NULL;
+}
+
+/* What was not told then, with the words of that host: nothing of it is known now either. */
+static void audit_read_untold(const struct root *root, struct audit_read *a)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (root_read(root, CAPTURED_UNITS_UNKNOWN, ROOT_FILE_CAP, &text, NULL) < 0)
+		return;
+	captured_unknowns_parse(buf_str(&text), &a->set.unknowns);
+	if (audit_find_unknown(&a->set.unknowns, "units"))
+		a->partial = a->all_told = true;
+	if (audit_find_unknown(&a->set.unknowns, "containers"))
+		a->set.have_containers = false;
+}
+
 /* A captured host: its units as they were told then. */
 static void audit_read_captured(const struct root *root, struct audit_read *a)
 {
@@ -140,6 +166,8 @@ static void audit_read_captured(const struct root *root, struct audit_read *a)
 	} else if (rec_units_decode(buf_str(&bytes), bytes.len, &a->set) < 0) {
 		unknowns_add(&a->set.unknowns, "unit states", "/%s is damaged", CAPTURED_UNITS);
 		a->partial = true;
+	} else {
+		audit_read_untold(root, a);
 	}
 	if (!a->tree)
 		return;
@@ -229,13 +257,65 @@ struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns)
 	};
 }
 
-static const struct unknown *audit_find_unknown(const struct unknowns *unknowns,
-						const char *choices)
+/* Nothing is there that could loop: asked here, or told by the capture. */
+static int audit_nothing_loops(const struct root *root, char *ret_why, struct err *err)
 {
-	vec_foreach (&unknowns->list, u)
-		if (text_is_choice(choices, u->what))
-			return u;
-	return NULL;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (root->live) {
+		text_copy(ret_why, AUDIT_NAMES_MAX, CAPTURE_NO_LOOPS_WHY);
+		return capture_nothing_loops(root, err);
+	}
+	if (root_read(root, CAPTURED_NO_LOOPS, 4096, &text, NULL) < 0)
+		return 0;
+	snprintf(ret_why, AUDIT_NAMES_MAX, "%.*s", (int)text_line_len(buf_str(&text)),
+		 buf_str(&text));
+	return 1;
+}
+
+/* What was not looked at: an error when it could hide a loop that nothing else shows. */
+static int audit_loops_untold(const struct audit_read *read, const struct audit *audit,
+			      bool managed, struct unknowns *unknowns, struct err *err)
+{
+	const struct unknowns *told = &read->set.unknowns;
+	const struct unknown *engine = audit_find_unknown(told, "docker|podman");
+	const struct unknown *states = audit_find_unknown(told, "unit states|crash loops");
+
+	/* containers that loop are told also where systemd is not pid 1 or does not answer */
+	if (read->partial && managed && !audit_has_finding(audit))
+		return err_set(err, -ENODATA, "systemd did not answer");
+	/* an engine that is there and does not tell: none of its containers was looked at */
+	if (engine && !managed && !audit_has_finding(audit))
+		return err_set(err, -ENODATA, "%s: %s", engine->what, engine->why);
+	if (states)
+		return err_set(err, -ENODATA, "%s", states->why);
+	if (engine)
+		unknowns_add(unknowns, "crash loops of containers", "%s: %s", engine->what,
+			     engine->why);
+	return 0;
+}
+
+static double audit_name_loops(const struct audit *audit, char *ret_names)
+{
+	AUTO_BUF struct buf names = { 0 };
+	double count = audit->n_loops;
+
+	vec_foreach (&audit->units, u)
+		if (u->crash_loop && !u->expected)
+			buf_addf(&names, "%s%s%s%s", names.len ? ", " : "", u->unit,
+				 u->container ? " → container " : "",
+				 u->container && u->container->name ? u->container->name : "");
+	vec_foreach (&audit->loops.list, loop) {
+		if (!loop->looping || loop->unit)
+			continue;
+		count += 1;
+		buf_addf(&names, "%scontainer %s", names.len ? ", " : "",
+			 loop->name    ? loop->name
+			 : loop->image ? loop->image
+				       : "?");
+	}
+	text_copy(ret_names, AUDIT_NAMES_MAX, buf_str(&names));
+	return count;
 }
 
 int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
@@ -243,51 +323,31 @@ int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count
 {
 	AUTO_AUDIT_READ struct audit_read read = { 0 };
 	AUTO_AUDIT struct audit audit = { 0 };
-	AUTO_BUF struct buf names = { 0 };
 	struct err err = { 0 };
-	int r = audit_read_all(root, NULL, &read, &err);
-	struct audit_input input = audit_read_input(&read, now_ns);
+	bool managed = root_exists(root, "run/systemd/system");
 
+	int r = audit_nothing_loops(root, ret_names, &err);
+	if (r > 0) {
+		*ret_count = NAN;
+		return 0;
+	}
+	if (r == 0)
+		r = audit_read_all(root, NULL, &read, &err);
+	struct audit_input input = audit_read_input(&read, now_ns);
 	/* what loops now is asked, not what the next boot would start */
 	input.plan = NULL;
 	input.image = false;
 	if (r == 0)
 		r = audit_run(&input, &audit, &err);
-	/* containers that loop are told also where systemd is not pid 1 or does not answer */
-	if (r == 0 && read.partial && !audit_has_finding(&audit) &&
-	    root_exists(root, "run/systemd/system"))
-		r = err_set(&err, -ENODATA, "systemd did not answer");
-	/* an engine that is there and does not tell: none of its containers was looked at */
-	const struct unknown *engine = audit_find_unknown(&read.set.unknowns, "docker|podman");
-	const struct unknown *states = audit_find_unknown(&read.set.unknowns, "unit states");
-	if (r == 0 && engine && !audit_has_finding(&audit) &&
-	    !root_exists(root, "run/systemd/system"))
-		r = err_set(&err, -ENODATA, "%s: %s", engine->what, engine->why);
-	else if (r == 0 && states)
-		r = err_set(&err, -ENODATA, "%s", states->why);
-	else if (r == 0 && engine)
-		unknowns_add(unknowns, "crash loops of containers", "%s: %s", engine->what,
-			     engine->why);
+	/* a capture holds no empty directory of the manager's */
+	managed = managed || (!root->live && read.set.have_units);
+	if (r == 0)
+		r = audit_loops_untold(&read, &audit, managed, unknowns, &err);
 	if (r < 0) {
 		unknowns_add(unknowns, "crash loops", "%s", err.text);
 		return r;
 	}
-	vec_foreach (&audit.units, u)
-		if (u->crash_loop && !u->expected)
-			buf_addf(&names, "%s%s%s%s", names.len ? ", " : "", u->unit,
-				 u->container ? " → container " : "",
-				 u->container && u->container->name ? u->container->name : "");
-	*ret_count = audit.n_loops;
-	vec_foreach (&audit.loops.list, loop) {
-		if (!loop->looping || loop->unit)
-			continue;
-		*ret_count += 1;
-		buf_addf(&names, "%scontainer %s", names.len ? ", " : "",
-			 loop->name    ? loop->name
-			 : loop->image ? loop->image
-				       : "?");
-	}
-	text_copy(ret_names, 240, buf_str(&names));
+	*ret_count = audit_name_loops(&audit, ret_names);
 	return 0;
 }
 

@@ -28,7 +28,9 @@ int audit_read_all(const struct root *root, const char *knowledge, struct audit_
 struct audit_input audit_read_input(struct audit_read *read, uint64_t now_ns);
 /* Zombies by owner, when something loops and a census can be taken. */
 void audit_read_zombies(const struct root *root, struct audit *a, uint64_t now_ns);
-/* For `check`: how many units crash-loop and which (into ret_names, 240 bytes). */
+/* For `check`: how many units crash-loop, and which. NAN: there is neither a manager nor an engine
+ * whose things could, on the host or where it was captured; ret_names says so. */
+enum { AUDIT_NAMES_MAX = 240 };
 int audit_read_loops(const struct root *root, uint64_t now_ns, double *ret_count, char *ret_names,
 		     struct unknowns *unknowns);
 void audit_read_free(struct audit_read *r);

@@ -363,6 +363,21 @@ static void capture_units(struct capture *c)
 		capture_unit_dir(c, "lib/systemd/system");
 }
 
+static void capture_states(struct capture *c, struct unknowns *unknowns)
+{
+	struct buf told[CAPTURED_STATES] = { 0 };
+
+	if (c->root->live)
+		capture_unit_states(c->root, told, unknowns);
+	for (size_t i = 0; i < CAPTURED_STATES; i++) {
+		if (!c->root->live)
+			(void)capture_file(c, captured_states[i]);
+		else if (told[i].len)
+			capture_put(c, TAR_FILE, captured_states[i], told[i].data, told[i].len);
+		buf_free(&told[i]);
+	}
+}
+
 static void capture_put_kmsg(struct capture *c)
 {
 	AUTO_BUF struct buf kept = { 0 };
@@ -476,13 +491,7 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 	c.root = root;
 	capture_reading(&c, unknowns);
 	capture_units(&c);
-	buf_clear(&c.text);
-	if (!root->live)
-		(void)capture_file(&c, CAPTURED_UNITS);
-	else
-		capture_unit_states(root, &c.text, unknowns);
-	if (root->live && c.text.len)
-		capture_put(&c, TAR_FILE, CAPTURED_UNITS, buf_str(&c.text), c.text.len);
+	capture_states(&c, unknowns);
 	capture_census(&c, unknowns);
 	capture_kmsg(&c, unknowns);
 	tar_end(ret_tar);

@@ -2,6 +2,8 @@
  * without the host. Layout, beside the host's own files of the later reading:
  *   .zscope/clock           clocks of the later reading ("real_ns N", "mono_ns N", "boot_ns N")
  *   .zscope/units           units and containers, as the recorder stores them (capture_units.h)
+ *   .zscope/units-unknown   what of them was not told, and why
+ *   .zscope/no-loops        there is neither a manager nor an engine, in words
  *   .zscope/census          zombies by owner, as the recorder stores them
  *   .zscope/before/         proc/stat ... as they were earlier
  *   .zscope/before/.zscope/clock */

@@ -144,6 +144,12 @@ compare audit-no-systemd.txt "$zscope" audit --root v2
 mkdir -p v2/.zscope
 printf '\2\0\0\0\0' >v2/.zscope/units
 compare audit-no-files.txt "$zscope" audit --root v2
+# ... and where it says that there was neither systemd nor an engine, nothing could loop
+echo 'pid 1 is not systemd and no container engine is here' >v2/.zscope/no-loops
+printf 'units\tpid 1 is not systemd: no unit runs here\ncontainers\tno engine listens here\n' >v2/.zscope/units-unknown
+compare check-no-loops.txt "$zscope" check --root v2
+compare audit-no-loops.txt "$zscope" audit --root v2
+rm v2/.zscope/no-loops v2/.zscope/units-unknown
 # ... and of an enabled unit it does not claim that it did not run, when systemd did not tell
 rm v2/.zscope/units
 echo systemd >v2/proc/1/comm

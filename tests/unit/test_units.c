@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_units.h"
 #include "check.h"
 #include "docker_api.h"
 #include "docker_follow.h"
@@ -141,6 +142,19 @@ TEST(journal_and_peers)
 	CHECK(sock_diag_link_inode("socket:[4711]", &inode));
 	CHECK_EQ(inode, 4711);
 	CHECK(!sock_diag_link_inode("pipe:[4711]", &inode));
+}
+
+TEST(what_a_captured_host_did_not_tell)
+{
+	AUTO_UNKNOWNS struct unknowns u = { 0 };
+
+	captured_unknowns_parse(
+		"docker\tno answer: \"x\"\nno tab\n\tno name\nunits\t\ndocker\tagain", &u);
+	CHECK_EQ(u.list.len, 2);
+	CHECK_STR(u.list.items[0].what, "docker");
+	CHECK_STR(u.list.items[0].why, "no answer: \"x\"");
+	CHECK_STR(u.list.items[1].what, "units");
+	CHECK_STR(u.list.items[1].why, "");
 }
 
 TEST_MAIN
