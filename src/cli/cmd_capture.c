@@ -114,6 +114,20 @@ static void capture_print_size(FILE *to, size_t bytes)
 		fprintf(to, "%.1f MB", (double)bytes / 1e6);
 }
 
+/* "cores, memory and units" */
+static void capture_print_parts(FILE *to, unsigned parts)
+{
+	for (unsigned i = 0, rest = parts; i < CAPTURE_PARTS; i++) {
+		if (!(parts & 1u << i))
+			continue;
+		rest &= ~(1u << i);
+		fprintf(to, "%s%s", capture_parts[i],
+			!rest               ? ""
+			: rest & (rest - 1) ? ", "
+					    : " and ");
+	}
+}
+
 static void capture_tell(const struct invocation *in, const struct envelope *e, const char *path,
 			 const struct capture_stats *s, size_t packed,
 			 const struct unknowns *unknown)
@@ -127,6 +141,11 @@ static void capture_tell(const struct invocation *in, const struct envelope *e, 
 		json_object(&j, NULL);
 		envelope_json(&j, e, "capture", clock_real_ns());
 		json_str(&j, "file", path);
+		json_array(&j, "holds");
+		for (unsigned i = 0; i < CAPTURE_PARTS; i++)
+			if (s->parts & 1u << i)
+				json_str(&j, NULL, capture_parts[i]);
+		json_end_array(&j);
 		json_u64(&j, "files", s->files);
 		json_u64(&j, "directories", s->dirs);
 		json_u64(&j, "bytes", s->bytes);
@@ -139,10 +158,9 @@ static void capture_tell(const struct invocation *in, const struct envelope *e, 
 	esc_tty(&out, path, strlen(path));
 	fprintf(to, "%s: ", buf_str(&out));
 	capture_print_size(to, packed);
-	fprintf(to,
-		": cores, memory, interrupts, network, processes, cgroups, units and the kernel's "
-		"log in %llu files\n",
-		(unsigned long long)s->files);
+	fputs(": ", to);
+	capture_print_parts(to, s->parts);
+	fprintf(to, " in %llu files\n", (unsigned long long)s->files);
 	if (to == stdout)
 		fprintf(to, "look at it: zscope check --root %s\n", buf_str(&out));
 	vec_foreach (&unknown->list, it) {

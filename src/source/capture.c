@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -29,6 +30,17 @@ enum {
 	CAPTURE_UNIT_DEPTH = 3,
 };
 
+const char *const capture_parts[CAPTURE_PARTS] = {
+	"cores",   "memory", "interrupts", "network",          "processes",
+	"cgroups", "units",  "zombies",    "the kernel's log",
+};
+
+/* What a file of each part is called; directories are those of cgroups only. */
+static const char *const part_files[CAPTURE_PARTS] = {
+	"proc/stat", "proc/meminfo",       "proc/interrupts", "proc/net/dev", "proc/[0-9]*/stat",
+	NULL,        "*/systemd/system/*", CAPTURED_CENSUS,   "dev/kmsg",
+};
+
 struct capture {
 	const struct root *root;
 	const char *prefix; /* "" or ".zscope/before/" */
@@ -42,6 +54,16 @@ struct capture {
 	unsigned unit_depth;
 };
 
+static void capture_count(struct capture *c, enum tar_type type, const char *path, size_t len)
+{
+	c->stats.files += type != TAR_DIR;
+	c->stats.dirs += type == TAR_DIR;
+	c->stats.bytes += len;
+	for (unsigned i = 0; i < CAPTURE_PARTS; i++)
+		if (part_files[i] ? len && fnmatch(part_files[i], path, 0) == 0 : type == TAR_DIR)
+			c->stats.parts |= 1u << i;
+}
+
 static void capture_put(struct capture *c, enum tar_type type, const char *path, const void *data,
 			size_t len)
 {
@@ -50,9 +72,7 @@ static void capture_put(struct capture *c, enum tar_type type, const char *path,
 	buf_clear(&c->path);
 	buf_addf(&c->path, "%s%s", c->prefix, path);
 	tar_put(c->tar, type, buf_str(&c->path), c->time_s, data, len);
-	c->stats.files += type != TAR_DIR;
-	c->stats.dirs += type == TAR_DIR;
-	c->stats.bytes += len;
+	capture_count(c, type, path, len);
 }
 
 static bool capture_load(struct capture *c, const char *path)
@@ -499,5 +519,10 @@ int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *r
 	*ret_stats = c.stats;
 	buf_free(&c.text);
 	buf_free(&c.path);
+	if (!failed && !c.stats.parts)
+		return err_set(err, -ENODATA,
+			       "%s holds nothing of a host: give the top of a host's tree "
+			       "(with proc, sys and etc in it), or a capture",
+			       root->path);
 	return failed ? err_set(err, -ENOMEM, "out of memory") : 0;
 }

@@ -9,12 +9,16 @@
 #include "root.h"
 #include "unknowns.h"
 
+enum { CAPTURE_PARTS = 9 };
+extern const char *const capture_parts[CAPTURE_PARTS]; /* "cores" ..., for people */
+
 struct capture_stats {
 	uint64_t files, dirs, bytes;
+	unsigned parts; /* a bit for each of capture_parts that is in it */
 };
 
-/* Two readings, interval_ns apart, of a live host; of any other tree what
- * it holds. */
+/* Two readings, interval_ns apart, of a live host; of any other tree what it holds. -ENODATA: that
+ * is nothing. */
 int capture_collect(const struct root *root, uint64_t interval_ns, struct buf *ret_tar,
 		    struct capture_stats *ret_stats, struct unknowns *unknowns, struct err *err);
 /* Pure: what is left of a unit file, of the text of /dev/kmsg, of /proc/PID/cmdline (its length).

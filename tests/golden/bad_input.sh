@@ -117,6 +117,9 @@ refuses "nowhere" "$zscope" report --store nowhere --at -7m --from -10m --to -5m
 refuses "empty, no capture" "$zscope" check --root nothing.tar.zst
 refuses "--interval" "$zscope" check --interval 0
 refuses "--interval" "$zscope" capture --interval 1ms -o new.tar.zst
+# nothing is no capture, and no file is left of it
+refuses "empty holds nothing of a host: give the top of" "$zscope" capture --root empty -o none.tar.zst
+[ ! -e none.tar.zst ] || { echo "FAILED: a capture of nothing was written"; status=1; }
 mkdir taken && : >taken/x.tar.zst
 refuses "taken/x.tar.zst: File exists: remove it first, or give another file with -o" "$zscope" capture --interval 30s -o taken/x.tar.zst
 refuses "taken/none/x.tar.zst: No such file or directory: make its directory first" "$zscope" capture --interval 30s -o taken/none/x.tar.zst

@@ -92,6 +92,17 @@ grep -q '"what":"kernel log"' "$tmp/capture" || [ "$(cat /proc/sys/kernel/dmesg_
 	status=1
 }
 
+# the closing line tells what is in it: without root no census, and perhaps no log
+python3 - "$tmp/capture" "$tmp/out/c.tar.zst" <<'PY' || { echo "FAILED: capture as nobody does not tell what it holds"; status=1; }
+import io, json, subprocess, sys, tarfile
+told = json.load(open(sys.argv[1]))
+tar = subprocess.run(["zstd", "-dqc", sys.argv[2]], check=True, capture_output=True).stdout
+names = set(tarfile.open(fileobj=io.BytesIO(tar)).getnames())
+for part, file in ("cores", "proc/stat"), ("processes", "proc/1/stat"), ("zombies", ".zscope/census"), ("the kernel's log", "dev/kmsg"):
+    if (part in told["holds"]) != (file in names):
+        sys.exit(f"{part}: {file} is {'' if file in names else 'not '}there, told: {told['holds']}")
+PY
+
 # a capture holds no argument of any process, and gives the answers of a host
 secret=canary-$$-$RANDOM$RANDOM # of this run: the kernel's log may hold those of others
 python3 -c 'import time; time.sleep(300)' --password "$secret" &
