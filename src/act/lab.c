@@ -327,7 +327,9 @@ int lab_start(const char *name, const struct lab_options *options,
 	AUTO_CLOSE int journal = run.journal;
 	(void)journal;
 	if (r == 0) {
-		r = run_watched(&run, s, &signals, err);
+		r = lab_runs_note(&run, s->name, err);
+		if (r == 0)
+			r = run_watched(&run, s, &signals, err);
 		memcpy(ret_id, run.id, sizeof(run.id));
 		if (r != 0 || !run.options.keep)
 			r = run_remove(&run, r, err);

@@ -72,6 +72,22 @@ struct lab_cleaned {
  * lab run can have made. */
 int lab_clean(const char *id, struct lab_cleaned *ret, struct err *err);
 
+/* A run whose journal is there, and what of it is; units and containers as it wrote them down. */
+struct lab_standing {
+	char id[64], scenario[32]; /* scenario "": killed before it was written down */
+	uint64_t since_ns, until_ns;
+	unsigned processes, cgroups, units, containers, mounts;
+};
+struct lab_runs {
+	VEC(struct lab_standing) list; /* the oldest first */
+};
+int lab_runs_read(struct lab_runs *ret, struct err *err);
+void lab_runs_free(struct lab_runs *r);
+/* What lab_runs_read tells of this run, beside its journal. */
+int lab_runs_note(const struct lab_run *run, const char *scenario, struct err *err);
+
+#define AUTO_LAB_RUNS __attribute__((cleanup(lab_runs_free)))
+
 /* For scenarios. */
 void lab_say(struct lab_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int lab_make_cgroup_dir(struct lab_run *run, struct err *err);

@@ -21,24 +21,8 @@
 #include "lab_unit.h"
 #include "text.h"
 #include "timefmt.h"
-#include "vec.h"
 
-enum {
-	CLEAN_DEPTH = 64,
-	CLEAN_WAIT_MS = 5000,
-	CLEAN_TRIES = 100,
-	CLEAN_JOURNAL_CAP = 64 << 20,
-	CLEAN_ORPHAN_S = 7200
-};
-
-struct traces {
-	VEC(struct lab_trace_line) list;
-};
-
-static void traces_free(struct traces *t)
-{
-	vec_free(&t->list);
-}
+enum { CLEAN_DEPTH = 64, CLEAN_WAIT_MS = 5000, CLEAN_TRIES = 100, CLEAN_ORPHAN_S = 7200 };
 
 const char *lab_state_dir(void)
 {
@@ -197,25 +181,6 @@ static void clean_line(const struct lab_trace_line *line, enum lab_trace pass,
 	}
 }
 
-static int read_journal(const char *state_dir, struct traces *ret, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_ROOT struct root root = { .fd = -1 };
-	struct lab_trace_line line;
-
-	int r = root_open(state_dir, &root, err);
-	if (r == 0)
-		r = root_read(&root, "journal", CLEAN_JOURNAL_CAP, &text, err);
-	if (r < 0)
-		return r;
-	/* a torn last line is one whose thing was not made yet */
-	for (const char *p = buf_str(&text); p && *p; p = text_next_line(p))
-		if (lab_journal_parse_line(p, text_line_len(p), &line) == 0 &&
-		    !vec_push(&ret->list, line))
-			return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 static void clean_run(const char *state_dir, struct lab_cleaned *ret, struct err *err)
 {
 	/* units before containers: one of them may make the next container */
@@ -223,10 +188,10 @@ static void clean_run(const char *state_dir, struct lab_cleaned *ret, struct err
 		LAB_TRACE_PID,   LAB_TRACE_UNIT, LAB_TRACE_CONTAINER, LAB_TRACE_IMAGE,
 		LAB_TRACE_MOUNT, LAB_TRACE_FILE, LAB_TRACE_DIR,       LAB_TRACE_CGROUP,
 	};
-	AUTO(traces_free) struct traces traces = { 0 };
+	AUTO_LAB_TRACES struct lab_traces traces = { 0 };
 	unsigned left = ret->left;
 
-	int r = read_journal(state_dir, &traces, err);
+	int r = lab_journal_read(state_dir, &traces, err);
 	if (r < 0 && r != -ENOENT) {
 		failed(ret, err, r, state_dir);
 		return;

@@ -15,6 +15,8 @@
 
 #define LAB_NAME_PREFIX "zscope-lab-"
 
+enum { LAB_JOURNAL_CAP = 64 << 20 };
+
 static const char *const trace_names[LAB_TRACE_END] = {
 	[LAB_TRACE_PID] = "pid",     [LAB_TRACE_CGROUP] = "cgroup",
 	[LAB_TRACE_DIR] = "dir",     [LAB_TRACE_FILE] = "file",
@@ -96,6 +98,30 @@ int lab_journal_parse_line(const char *text, size_t len, struct lab_trace_line *
 	}
 	*ret = line;
 	return 0;
+}
+
+int lab_journal_read(const char *state_dir, struct lab_traces *ret, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ROOT struct root root = { .fd = -1 };
+	struct lab_trace_line line;
+
+	int r = root_open(state_dir, &root, err);
+	if (r == 0)
+		r = root_read(&root, "journal", LAB_JOURNAL_CAP, &text, err);
+	if (r < 0)
+		return r;
+	/* a torn last line is one whose thing was not made yet */
+	for (const char *p = buf_str(&text); p && *p; p = text_next_line(p))
+		if (lab_journal_parse_line(p, text_line_len(p), &line) == 0 &&
+		    !vec_push(&ret->list, line))
+			return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+void lab_traces_free(struct lab_traces *t)
+{
+	vec_free(&t->list);
 }
 
 int lab_journal_add(int fd, enum lab_trace trace, const char *value, struct err *err)

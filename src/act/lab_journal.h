@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "err.h"
+#include "vec.h"
 
 enum lab_trace {
 	LAB_TRACE_PID,       /* "PID STARTTIME": a process of ours, identified by both */
@@ -28,9 +29,16 @@ struct lab_trace_line {
 	uint64_t start_time; /* as in /proc/PID/stat, clock ticks since boot */
 };
 
+struct lab_traces {
+	VEC(struct lab_trace_line) list;
+};
+
 const char *lab_trace_name(enum lab_trace trace);
 /* One line without its newline. -EBADMSG: not a line of ours (torn by a crash, edited). */
 int lab_journal_parse_line(const char *line, size_t len, struct lab_trace_line *ret);
+/* All lines of the journal in that directory that are lines of ours. */
+int lab_journal_read(const char *state_dir, struct lab_traces *ret, struct err *err);
+void lab_traces_free(struct lab_traces *t);
 /* Append one line with one write. The value may hold no newline. */
 int lab_journal_add(int fd, enum lab_trace trace, const char *value, struct err *err);
 int lab_journal_add_pid(int fd, pid_t pid, struct err *err);
@@ -42,3 +50,5 @@ _Bool lab_journal_is_ours(const char *path);
 /* A unit that a lab run can have made: zscope-lab-*, or zscope_lab_* for a slice (a slice's dashes
  * are slices above it), in plain characters. */
 _Bool lab_journal_is_our_unit(const char *name);
+
+#define AUTO_LAB_TRACES __attribute__((cleanup(lab_traces_free)))

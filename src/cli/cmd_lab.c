@@ -10,6 +10,8 @@
 #include "json.h"
 #include "lab.h"
 #include "table.h"
+#include "timefmt.h"
+#include "unknowns.h"
 
 enum { LAB_SIGNALLED = 128 }; /* exit status of what a signal ended, as shells have it */
 
@@ -51,30 +53,100 @@ static void lab_json_start(struct json *j, struct buf *out, struct invocation *i
 	envelope_json(j, &envelope, "lab", in->now_ns);
 }
 
+static void lab_runs_json(struct json *j, const struct lab_runs *runs)
+{
+	json_array(j, "runs");
+	vec_foreach (&runs->list, r) {
+		json_object(j, NULL);
+		json_str(j, "id", r->id);
+		if (*r->scenario) {
+			json_str(j, "scenario", r->scenario);
+			json_time(j, "since", r->since_ns);
+			json_time(j, "until", r->until_ns);
+		}
+		json_u64(j, "processes", r->processes);
+		json_u64(j, "cgroups", r->cgroups);
+		json_u64(j, "units", r->units);
+		json_u64(j, "containers", r->containers);
+		json_u64(j, "mounts", r->mounts);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+/* "3 processes, 1 cgroup": what is 0 is left out, unless nothing is there. */
+static void lab_count(struct buf *out, unsigned n, const char *one, const char *many)
+{
+	if (n)
+		buf_addf(out, "%s%u %s", out->len ? ", " : "", n, n == 1 ? one : many);
+}
+
+static void lab_print_runs(const struct invocation *in, const struct lab_runs *runs)
+{
+	static const char *const heads[] = { "RUN", "SCENARIO", "SINCE", "UNTIL", "WHAT IS THERE" };
+	char since[TIMEFMT_MAX], until[TIMEFMT_MAX];
+	AUTO_TABLE struct table t;
+
+	table_init(&t, heads, "lllll", ARRAY_LEN(heads));
+	vec_foreach (&runs->list, r) {
+		AUTO_BUF struct buf there = { 0 };
+		lab_count(&there, r->processes, "process", "processes");
+		lab_count(&there, r->cgroups, "cgroup", "cgroups");
+		lab_count(&there, r->units, "unit", "units");
+		lab_count(&there, r->containers, "container", "containers");
+		lab_count(&there, r->mounts, "mount", "mounts");
+		table_cell(&t, TERM_BOLD, "%s", r->id);
+		table_cell(&t, TERM_PLAIN, "%s", *r->scenario ? r->scenario : "?");
+		table_cell(&t, TERM_PLAIN, "%s",
+			   *r->scenario ? timefmt_local(since, r->since_ns) : "?");
+		table_cell(&t, TERM_PLAIN, "%s",
+			   *r->scenario ? timefmt_clock(until, r->until_ns) : "?");
+		table_cell(&t, TERM_PLAIN, "%s", there.len ? buf_str(&there) : "its journal");
+	}
+	putchar('\n');
+	table_print(&t, stdout, &in->out);
+	puts("zscope lab clean RUN removes one of them, zscope lab clean all of them");
+}
+
+static void lab_list_json(struct invocation *in, const struct lab_scenario *const *all, size_t n,
+			  const struct lab_runs *runs, const struct unknowns *unknown)
+{
+	AUTO_BUF struct buf out = { 0 };
+	struct json j;
+
+	lab_json_start(&j, &out, in);
+	json_array(&j, "scenarios");
+	for (size_t i = 0; i < n; i++) {
+		json_object(&j, NULL);
+		json_str(&j, "name", all[i]->name);
+		json_str(&j, "summary", all[i]->summary);
+		if (all[i]->modes)
+			json_str(&j, "modes", all[i]->modes);
+		json_u64(&j, "most_count", all[i]->most_count);
+		json_u64(&j, "most_ns", all[i]->most_ns);
+		json_end_object(&j);
+	}
+	json_end_array(&j);
+	if (!unknown->list.len)
+		lab_runs_json(&j, runs);
+	unknowns_json(&j, unknown);
+	json_end_object(&j);
+	puts(buf_str(&out));
+}
+
 static int lab_list(struct invocation *in)
 {
 	static const char *const heads[] = { "SCENARIO", "MODES", "MOST", "WHAT" };
-	AUTO_BUF struct buf out = { 0 };
+	AUTO_LAB_RUNS struct lab_runs runs = { 0 };
+	AUTO_UNKNOWNS struct unknowns unknown = { 0 };
+	struct err why = { 0 };
 	size_t n;
 	const struct lab_scenario *const *all = lab_scenarios(&n);
-	struct json j;
 
+	if (lab_runs_read(&runs, &why) < 0)
+		unknowns_add(&unknown, "runs", "%s", why.text);
 	if (in->common.json) {
-		lab_json_start(&j, &out, in);
-		json_array(&j, "scenarios");
-		for (size_t i = 0; i < n; i++) {
-			json_object(&j, NULL);
-			json_str(&j, "name", all[i]->name);
-			json_str(&j, "summary", all[i]->summary);
-			if (all[i]->modes)
-				json_str(&j, "modes", all[i]->modes);
-			json_u64(&j, "most_count", all[i]->most_count);
-			json_u64(&j, "most_ns", all[i]->most_ns);
-			json_end_object(&j);
-		}
-		json_end_array(&j);
-		json_end_object(&j);
-		puts(buf_str(&out));
+		lab_list_json(in, all, n, &runs, &unknown);
 		return STATUS_OK;
 	}
 	AUTO_TABLE struct table t;
@@ -89,6 +161,10 @@ static int lab_list(struct invocation *in)
 		table_cell(&t, TERM_PLAIN, "%s", all[i]->summary);
 	}
 	table_print(&t, stdout, &in->out);
+	if (runs.list.len)
+		lab_print_runs(in, &runs);
+	if (unknown.list.len)
+		printf("\nnot known: runs that stand: %s\n", why.text);
 	return STATUS_OK;
 }
 
@@ -141,10 +217,10 @@ static int lab_run_named(struct invocation *in, struct err *err)
 			       r == SIGINT    ? "SIGINT"
 			       : r == SIGTERM ? "SIGTERM"
 					      : "SIGHUP");
+		else if (o->keep)
+			printf("%s stands: zscope lab clean %s removes it\n", id, id);
 		else
-			printf(o->keep ? "%s stands: zscope lab clean removes it\n"
-				       : "%s is over\n",
-			       id);
+			printf("%s is over\n", id);
 		return status;
 	}
 	lab_json_start(&j, &out, in);
@@ -168,9 +244,14 @@ static int lab_clean_all(struct invocation *in, struct err *err)
 	if (r < 0)
 		return r;
 	if (!in->common.json) {
-		printf("%u runs removed: %u processes, %u units, %u cgroups, %u files, %u mounts\n",
-		       cleaned.runs, cleaned.processes, cleaned.units, cleaned.cgroups,
-		       cleaned.files, cleaned.mounts);
+		AUTO_BUF struct buf what = { 0 };
+		lab_count(&what, cleaned.processes, "process", "processes");
+		lab_count(&what, cleaned.units, "unit", "units");
+		lab_count(&what, cleaned.cgroups, "cgroup", "cgroups");
+		lab_count(&what, cleaned.files, "file", "files");
+		lab_count(&what, cleaned.mounts, "mount", "mounts");
+		printf("%u %s removed%s%s\n", cleaned.runs, cleaned.runs == 1 ? "run" : "runs",
+		       what.len ? ": " : "", buf_str(&what));
 		return STATUS_OK;
 	}
 	lab_json_start(&j, &out, in);
@@ -221,11 +302,12 @@ const struct command cmd_lab = {
 		       "command and remove everything. lab clean also removes what a killed run "
 		       "left behind: "
 		       "processes (by pid and start time), units, containers, cgroups, files and "
-		       "mounts.",
-	.examples = "zscope lab list\n"
-		    "zscope lab run busy-core --mode sys --for 10s\n"
+		       "mounts. Without an ID it removes the runs of everybody on this host: "
+		       "lab list shows those that stand, with their IDs, beside the scenarios.",
+	.examples = "zscope lab run busy-core --mode sys --for 10s\n"
 		    "zscope lab run zombies --count 1000 --mode mix --keep --for 10m\n"
-		    "zscope lab clean\n",
+		    "zscope lab list\n"
+		    "zscope lab clean 4711-0a1b2c3d\n",
 	.common = COMMON_JSON,
 	.options = options,
 	.n_options = ARRAY_LEN(options),

@@ -37,8 +37,14 @@ before=$(sys)
 # zombies stand, and go
 id=$("$zscope" lab run zombies --count 50 --mode mix --keep --for 60s --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["id"])')
 [ "$("$zscope" zombies --json --below "/zscope-lab-$id" | python3 -c 'import json,sys; print(json.load(sys.stdin)["dying"])')" = 50 ] || fail "not 50 zombies"
-"$zscope" lab clean "$id" >/dev/null
+# ... and lab list tells which run that is, until it is gone
+listed() { "$zscope" lab list --json | python3 -c 'import json,sys; print(*(f"""{r["id"]} {r["scenario"]} {r["cgroups"]} {r["processes"] > 0} {r["until_ns"] - r["since_ns"]}""" for r in json.load(sys.stdin)["runs"]))'; }
+[ "$(listed)" = "$id zombies 1 True 60000000000" ] || fail "lab list: $(listed)"
+"$zscope" lab list | grep -qE "^$id +zombies +20.*1 cgroup$" || fail "lab list: $("$zscope" lab list)"
+told=$("$zscope" lab clean "$id")
+case $told in "1 run removed: "*) ;; *) fail "lab clean: $told" ;; esac
 [ -z "$(traces "$id")" ] || fail "left: $(traces "$id")"
+[ -z "$(listed)" ] || fail "lab list shows what was removed: $(listed)"
 
 # whatever it is doing, a signal ends it, removes everything and says so
 python3 - "$zscope" <<'PY' || fail "a signal leaves something"
