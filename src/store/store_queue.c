@@ -143,7 +143,7 @@ EVERY_TICK void store_queue_flush(struct store_queue *q)
 	while (q->list.len) {
 		struct store_queued *s = q->list.items[0];
 		r = s->broken || (s->tail.fd >= 0 && !s->pending.len) ? 0 : queued_write(q, s);
-		if (is_full(r) && store_retain_drop_oldest(q->retain))
+		if (is_full(r) && store_retain_make_room(q->retain))
 			continue;
 		if (r < 0 || (!s->sealed && !s->broken) || (s->broken && q->list.len == 1))
 			break;

@@ -1,9 +1,13 @@
 #include "store_retain.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "tick_path.h"
+#include "timefmt.h"
 
 int store_retain_open(struct store_retain *r, const char *dir, struct err *err)
 {
@@ -91,12 +95,42 @@ static size_t retain_oldest(struct store_retain *r, bool pinned)
 	return s->list.len;
 }
 
-bool store_retain_drop_oldest(struct store_retain *r)
+static bool retain_drop_oldest(struct store_retain *r)
 {
 	size_t at = retain_oldest(r, false);
 
 	if (at == r->segments.list.len)
 		return false;
+	retain_delete(r, at);
+	return true;
+}
+
+/* When it was written last: between two recordings no next segment tells where one ends. */
+static uint64_t retain_end_ns(const struct store_retain *r, const struct segment_name *segment)
+{
+	char name[SEGMENT_NAME_MAX];
+	struct stat st;
+
+	segment_name_print(name, segment);
+	uint64_t end_ns = 0;
+	if (fstatat(r->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		end_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	return MAX_OF(end_ns, segment->start_ns);
+}
+
+RARELY bool store_retain_make_room(struct store_retain *r)
+{
+	struct store_dropped *d = &r->dropped;
+	size_t at = retain_oldest(r, false);
+
+	if (at == r->segments.list.len)
+		return false;
+	const struct store_segment *s = &r->segments.list.items[at];
+	uint64_t end_ns = retain_end_ns(r, &s->name);
+	d->from_ns = d->segments ? MIN_OF(d->from_ns, s->name.start_ns) : s->name.start_ns;
+	d->to_ns = MAX_OF(d->to_ns, end_ns);
+	d->bytes += s->bytes;
+	d->segments++;
 	retain_delete(r, at);
 	return true;
 }
@@ -121,7 +155,7 @@ void store_retain_apply(struct store_retain *r, uint64_t now_ns)
 {
 	if (r->max_bytes)
 		while (r->total_bytes > r->max_bytes)
-			if (!store_retain_drop_oldest(r) && !retain_drop_pinned(r))
+			if (!retain_drop_oldest(r) && !retain_drop_pinned(r))
 				break;
 	while (r->max_age_ns && r->segments.list.len > 1 && now_ns > r->max_age_ns) {
 		size_t at = retain_oldest(r, false);

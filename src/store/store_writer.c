@@ -63,6 +63,11 @@ EVERY_TICK uint64_t store_writer_lost_frames(const struct store_writer *w)
 	return w->queue.lost_frames;
 }
 
+EVERY_TICK const struct store_dropped *store_writer_dropped(const struct store_writer *w)
+{
+	return &w->retain.dropped;
+}
+
 EVERY_TICK uint64_t store_writer_bytes(const struct store_writer *w)
 {
 	return w->retain.total_bytes;

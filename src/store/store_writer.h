@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "frame.h"
+#include "store_retain.h"
 
 struct store_writer;
 
@@ -62,6 +63,8 @@ const char *store_writer_dir(const struct store_writer *w);
 const char *store_writer_degraded(const struct store_writer *w);
 uint64_t store_writer_lost_frames(const struct store_writer *w);
 uint64_t store_writer_bytes(const struct store_writer *w); /* of the whole store */
+/* What a full disk made it delete since it was opened. */
+const struct store_dropped *store_writer_dropped(const struct store_writer *w);
 /* Keep the segments that touch [from, to) whatever retention says. */
 int store_writer_pin(struct store_writer *w, uint64_t from_ns, uint64_t to_ns, struct err *err);
 /* What came of it all. */

@@ -25,9 +25,10 @@
 #define RESTORE_SHARE  5  /* a tick below 1/5 is a calm one */
 #define RESTORE_AFTER  30 /* so many calm ticks lower the level */
 #define MOST_LATE_SAID 160
-#define RETRY_EVERY    60             /* ticks between two tries of a part that did not open */
-#define METER_EVERY    10             /* ticks between two looks at our own cost */
-#define DRAIN_NS       (2 * NS_PER_S) /* at the end, for what is waiting to be read */
+#define RETRY_EVERY    60                /* ticks between two tries of a part that did not open */
+#define METER_EVERY    10                /* ticks between two looks at our own cost */
+#define DRAIN_NS       (2 * NS_PER_S)    /* at the end, for what is waiting to be read */
+#define DROPPED_NS     (3600 * NS_PER_S) /* deletions by a full disk are summed up so long */
 
 struct recorder_slot {
 	const struct recorder_part *part;
@@ -53,6 +54,8 @@ struct recorder {
 	sigset_t signals;      /* that end the recording; blocked */
 	int signal_fd;         /* the same, to poll */
 	char degraded[160];
+	struct store_dropped dropped; /* by a full disk, as last told */
+	uint64_t dropped_mono_ns;     /* when more of it may be told */
 };
 
 int recorder_put_event(struct store_writer *w, const struct rec_event *event, struct err *err)
@@ -294,10 +297,34 @@ static void recorder_judge_clocks(struct recorder *r, const struct store_clock *
 			      (double)(boot - awake) / 1e9);
 }
 
+/* On a disk that stays full a segment goes for each that comes: the first is told at once, then
+ * what went in an hour. */
+RARELY static void recorder_tell_dropped(struct recorder *r)
+{
+	const struct store_dropped *all = store_writer_dropped(r->writer);
+	uint64_t n = all->segments - r->dropped.segments;
+	char many[40] = "", from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+
+	if (n > 1)
+		snprintf(many, sizeof(many), "%" PRIu64 " ", n);
+	timefmt_local(from, n == all->segments ? all->from_ns : r->dropped.to_ns);
+	timefmt_local(to, all->to_ns);
+	recorder_tell(r, EVENT_WARN, "recorder-dropped",
+		      "the disk is full: the %soldest segment%s of the recording, %s to %s, %s "
+		      "deleted to make room (%" PRIu64 " KiB)",
+		      many, n == 1 ? "" : "s", from, to, n == 1 ? "was" : "were",
+		      (all->bytes - r->dropped.bytes + 1023) / 1024);
+	r->dropped = *all;
+	r->dropped_mono_ns = r->clock.mono_ns + DROPPED_NS;
+}
+
 static void recorder_judge_store(struct recorder *r)
 {
 	const char *degraded = store_writer_degraded(r->writer);
 
+	if (store_writer_dropped(r->writer)->segments != r->dropped.segments &&
+	    r->clock.mono_ns >= r->dropped_mono_ns)
+		recorder_tell_dropped(r);
 	if ((!degraded && !r->degraded[0]) || (degraded && strcmp(degraded, r->degraded) == 0))
 		return;
 	text_copy(r->degraded, sizeof(r->degraded), degraded ? degraded : "");
@@ -533,13 +560,20 @@ RARELY static int recorder_finish(struct recorder *r, uint64_t took_ns, struct e
 	struct store_end end;
 	char line[200];
 
+	const struct store_dropped *dropped = store_writer_dropped(r->writer);
+	if (dropped->segments != r->dropped.segments)
+		recorder_tell_dropped(r);
 	store_writer_finish(r->writer, &end); /* calls end_segment of the parts */
 	int n = snprintf(line, sizeof(line),
 			 "%" PRIu64 " tick%s in %.0f s, %" PRIu64 " KiB written, %" PRIu64
 			 " missed",
 			 r->ticks, r->ticks == 1 ? "" : "s", (double)took_ns / 1e9,
 			 (end.written_bytes + 1023) / 1024, r->self.missed_ticks);
-	if (!end.unwritten_ns && !end.dropped_frames)
+	if (dropped->segments)
+		snprintf(line + n, sizeof(line) - (size_t)n,
+			 ", %" PRIu64 " older segment%s deleted: the disk is full",
+			 dropped->segments, dropped->segments == 1 ? "" : "s");
+	else if (!end.unwritten_ns && !end.dropped_frames)
 		snprintf(line + n, sizeof(line) - (size_t)n, ", nothing lost");
 	recorder_say(r, line);
 	if (end.unwritten_ns)

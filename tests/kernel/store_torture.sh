@@ -186,6 +186,16 @@ closing_words() {
 	[ $? -eq 2 ] || fail "a full disk is status 0"
 	grep -q 'the last .* s never reached the disk: the disk is full' "$tmp/err" || fail "a full disk: $(cat "$tmp/err")"
 	umount "$tmp/ram"
+	# an older recording that has to go is told, once for all of its segments, there too
+	mount -t tmpfs -o size=1m,mode=700 none "$tmp/ram" && mkdir "$tmp/ram/s" || { fail "no tmpfs"; return; }
+	"$zscope" record --store "$tmp/ram/s" --interval 200ms --segment 1s --for 3s --no-profile 2>"$tmp/err" || fail "status $? of a good recording"
+	head -c 2M /dev/zero >"$tmp/ram/filler" 2>/dev/null
+	"$zscope" record --store "$tmp/ram/s" --interval 200ms --segment 1s --for 4s --no-profile 2>"$tmp/err"
+	[ "$(grep -cE 'the disk is full: the .*oldest segments? of the recording, 20.* to 20.*, w.* deleted to make room' "$tmp/err")" -le 2 ] &&
+		grep -q 'deleted to make room' "$tmp/err" || fail "what made room is not told, or not once: $(cat "$tmp/err")"
+	tail -n 1 "$tmp/err" | grep -q 'nothing lost' && fail "it says that nothing was lost: $(cat "$tmp/err")"
+	"$zscope" events --store "$tmp/ram/s" --id recorder-dropped --json | grep -q '"id":"recorder-dropped"' || fail "what made room is not in the recording"
+	umount "$tmp/ram"
 	# who runs the tests may ignore it (nohup), and that is inherited
 	env --default-signal=HUP "$zscope" record --store "$tmp/hup" --interval 100ms --no-profile 2>"$tmp/err" &
 	pid=$!

@@ -86,6 +86,12 @@ TEST(oldest_segments_make_room)
 		noise_second(&f);
 		CHECK(!store_writer_degraded(f.w));
 	}
+	/* and it is known what that cost: 40 segments of 10 s, of which a few are still there */
+	const struct store_dropped *dropped = store_writer_dropped(f.w);
+	CHECK(dropped->segments > 30 && dropped->segments < 59);
+	CHECK(dropped->bytes > dropped->segments * 40000);
+	CHECK_EQ(dropped->from_ns, T0);
+	CHECK(dropped->to_ns >= T0 + (dropped->segments - 1) * 10 * NS_PER_S);
 	CHECK_EQ(read_seconds(&f, 500, 600, &losses, NULL), 100);
 	CHECK_EQ(losses, 0);
 	CHECK_EQ(read_seconds(&f, 0, 100, &losses, NULL), 0);
@@ -113,6 +119,7 @@ TEST(nothing_is_lost_while_memory_lasts)
 	noise_second(&f);
 	CHECK(!store_writer_degraded(f.w));
 	CHECK_EQ(store_writer_lost_frames(f.w), 0);
+	CHECK_EQ(store_writer_dropped(f.w)->segments, 0);
 	fixture_close(&f);
 	CHECK_EQ(read_seconds(&f, 0, 1000, &losses, NULL), 47);
 	CHECK_EQ(losses, 0);
