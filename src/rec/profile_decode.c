@@ -470,7 +470,7 @@ int profile_decode_second(struct profile_decoder *d, const void *bytes, size_t l
 	wire_open(&r, bytes, len);
 	bool ok = get_head(&r, &head) && get_rows(&r, &head, take_row, &arg) &&
 		  get_times(&r, &head, take_time, &arg, &n) &&
-		  get_columns(d, &r, head.flags, d->out->samples.items + arg.first, n);
+		  get_columns(d, &r, head.flags, n ? d->out->samples.items + arg.first : NULL, n);
 	if (!ok) {
 		d->out->samples.len = arg.first;
 		d->out->meta.cpu_seconds.len = rows;

@@ -55,7 +55,8 @@ bool process_map_parse(const char *line, struct process_map *ret)
 	if (text_take_hex(&p, &skipped) < 0)
 		return false;
 	p = text_skip_blanks(p);
-	if (text_take_hex(&p, &major) < 0 || *p++ != ':' || text_take_hex(&p, &minor) < 0)
+	if (text_take_hex(&p, &major) < 0 || *p++ != ':' || text_take_hex(&p, &minor) < 0 ||
+	    major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
 	p = text_skip_blanks(p);
 	if (text_take_u64(&p, &map.inode) < 0 || (!map.inode && !major && !minor))

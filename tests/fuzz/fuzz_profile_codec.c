@@ -15,7 +15,7 @@ static void each_row(void *arg, const struct profile_cpu_second *row)
 /* The first byte says where the dictionary ends and the second begins. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	AUTO_PROFILE struct profile p;
+	AUTO_PROFILE struct profile p = { 0 };
 	struct profile_decoder d = { .out = &p };
 	struct profile_footer f = { 0 };
 	uint64_t sum = 0;
