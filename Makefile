@@ -36,6 +36,14 @@ bench: all
 install: all
 	meson install -C $(BUILD)
 
+lint: all
+	@meson test -C $(BUILD) --no-rebuild --suite lint --print-errorlogs
+
+# Every parser, FUZZ seconds each, with clang's libFuzzer and the sanitizers: about ten minutes on one core.
+FUZZ ?= 10
+fuzz: deps
+	@tests/fuzz/run.sh build-fuzz $(FUZZ)
+
 format:
 	clang-format-14 -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]')
 
