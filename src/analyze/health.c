@@ -255,7 +255,8 @@ static int health_take_fact(const struct health_input *in, struct health_line *l
 	if (!fact)
 		return -ENODATA;
 	line->value = fact->value;
-	text_copy(line->detail, sizeof(line->detail), fact->detail);
+	text_copy(line->detail, sizeof(line->detail),
+		  fact->value == 0 && !*fact->detail ? "none" : fact->detail);
 	return fact->absent || isnan(fact->value) ? -EOPNOTSUPP : 0;
 }
 

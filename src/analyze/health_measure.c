@@ -9,6 +9,7 @@
 #include "rec_cgroups.h"
 #include "rec_load.h"
 #include "rec_meminfo.h"
+#include "rec_vmstat.h"
 #include "text.h"
 
 static void __attribute__((format(printf, 2, 3)))
@@ -241,6 +242,14 @@ int health_measure_oom(const struct health_input *in, struct health_line *ret)
 	if (!r)
 		return -ENODATA;
 	ret->value = (double)r->oom_kills;
+	if (!in->tick->rows[REC_VMSTAT].len)
+		return 0;
+	const struct rec_vmstat *v = TICK_ROW(in->tick, REC_VMSTAT, rec_vmstat, 0);
+	health_number(ret, "since_boot", (double)v->oom_kill, 0);
+	if (v->oom_kill)
+		health_say(ret, "%llu since boot", (unsigned long long)v->oom_kill);
+	else
+		health_say(ret, "none since boot");
 	return 0;
 }
 

@@ -27,6 +27,8 @@ def state(line):
 
 def check(user, *where):
     answer, status = ask(user, "check", *where)
+    if dumb := [l["id"] for l in answer["lines"] if state(l) == "known" and not l.get("detail")]:
+        sys.exit(f"FAILED: no detail: {dumb}")
     steady = {l["id"]: l["status"] for l in answer["lines"] if l["id"] in STEADY}
     firm = {
         "lines": [(l["id"], state(l), l["why"] if l["status"] == "absent" else None) for l in answer["lines"]],
