@@ -234,7 +234,7 @@ until_true test -s "$work/url2"
 check "a store that is not there yet is named" "zscope: $work/none: no recording there; start one with 'zscope record --store $work/none'; waiting for it" "$(cat "$work/said2")"
 check "a store that is not there yet" 410 "$(status "$(cat "$work/url2")api/v1/overview")"
 "$work/zscope" serve --store /dev/null --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
-check "a store that cannot be one" "2 zscope: /dev/null: Not a directory" "$? $(cat "$work/err")"
+check "a store that cannot be one" "2 zscope: /dev/null: Not a directory: --store takes the one that 'zscope record' or 'zscope import' wrote" "$? $(cat "$work/err")"
 "$work/zscope" serve --listen nonsense >/dev/null 2>&1
 check "bad usage" 2 $?
 
