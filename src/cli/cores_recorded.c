@@ -200,13 +200,14 @@ static int cores_around(struct cores_play *p, uint64_t from, uint64_t to, struct
 static void cores_tell_losses(const struct stream *stream)
 {
 	const struct store_losses *losses = stream_losses(stream);
-	char from[TIMEFMT_MAX], to[TIMEFMT_MAX];
+	char range[TIMEFMT_RANGE_MAX];
 
 	if (!losses)
 		return;
 	vec_foreach (&losses->list, it)
-		fprintf(stderr, "zscope: lost %s to %s: %s\n", timefmt_local(from, it->from_ns),
-			timefmt_local(to, it->to_ns), it->why);
+		fprintf(stderr, "zscope: %s %s: %s\n",
+			it->from_ns == it->to_ns ? "damaged at" : "lost",
+			timefmt_range(range, it->from_ns, it->to_ns), it->why);
 }
 
 /* A recording may come from another host: its name is the recording's. */
