@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "audit_read.h"
 #include "auto.h"
@@ -10,7 +9,6 @@
 #include "captured.h"
 #include "census_summary.h"
 #include "commands.h"
-#include "docker_api.h"
 #include "envelope.h"
 #include "rec_cgroups.h"
 #include "resets_read.h"
@@ -55,24 +53,9 @@ static void check_run_free(struct check_run *c)
 	tick_free(&c->after);
 }
 
-/* Is there neither a manager nor an engine whose things could loop? Negative when that is not told.
- */
-static int check_nothing_loops(const struct root *root, struct err *err)
-{
-	struct docker_socket engines[3];
-	struct stat st;
-
-	if (!root->live || root_exists(root, "run/systemd/system") || docker_sockets(engines))
-		return 0;
-	int r = root_lstat(root, CONTAINERD_TASKS, &st, NULL);
-	return r == -ENOENT ? 1 : r < 0 ? err_path(err, r, "/" CONTAINERD_TASKS) : 0;
-}
-
 /* false: it is not known whether anything crash-loops, and why is said. */
 static bool check_loops(const struct root *root, struct check_run *c, struct health_fact *ret)
 {
-	struct err err = { 0 };
-
 	*ret = (struct health_fact){ .id = "crash-loops", .detail = c->loops };
 	if (!root->live && !root_exists(root, CAPTURED_UNITS)) {
 		unknowns_add(&c->unknown, "crash loops",
@@ -80,16 +63,7 @@ static bool check_loops(const struct root *root, struct check_run *c, struct hea
 					 : "units have states only on a host that runs");
 		return false;
 	}
-	int r = check_nothing_loops(root, &err);
-	if (r > 0) {
-		ret->detail = "pid 1 is not systemd and no container engine is here";
-		ret->absent = true;
-	} else if (r < 0) {
-		unknowns_add(&c->unknown, "crash loops", "%s", err.text);
-	} else {
-		r = audit_read_loops(root, c->after.real_ns, &ret->value, c->loops, &c->unknown);
-	}
-	return r >= 0;
+	return audit_read_loops(root, c->after.real_ns, &ret->value, c->loops, &c->unknown) >= 0;
 }
 
 /* What no tick tells. */

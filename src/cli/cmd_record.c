@@ -35,7 +35,9 @@ static const struct option options[] = {
 	OPTION(record_options, max_bytes, "max-bytes", 0, OPTION_TEXT, "SIZE",
 	       "keep at most so much, oldest goes first (500M, 2G; default 2G, 0 = no limit)"),
 	OPTION(record_options, max_age, "max-age", 0, OPTION_DURATION, "DURATION",
-	       "delete what is older (12h, 3d; default: no limit)"),
+	       "delete what is older (12h, 3d; default: no limit), but not what is pinned: a "
+	       "minute "
+	       "before and after each critical event stays until --max-bytes needs its room"),
 	OPTION(record_options, duration, "for", 0, OPTION_DURATION, "DURATION",
 	       "end after that time (default: until SIGTERM or SIGINT)"),
 	OPTION(record_options, interval, "interval", 0, OPTION_DURATION, "DURATION",

@@ -19,7 +19,8 @@ static const struct {
 	{ COMMON_JSON, COMMON(json, "json", 0, OPTION_FLAG, NULL, "print JSON instead of text") },
 	{ COMMON_ROOT,
 	  COMMON(root, "root", 0, OPTION_TEXT, "DIR",
-		 "look at the tree below DIR (a mounted image, a captured host) instead of /") },
+		 "look at the tree below DIR (a mounted image, a captured host) or into a capture "
+		 "(--root FILE) instead of /") },
 	{ COMMON_STORE, COMMON(store, "store", 0, OPTION_TEXT, "DIR",
 			       "the recording to use (default " STORE_DEFAULT ")") },
 	{ COMMON_WINDOW,
