@@ -257,7 +257,7 @@ static int health_take_fact(const struct health_input *in, struct health_line *l
 	line->value = fact->value;
 	text_copy(line->detail, sizeof(line->detail),
 		  fact->value == 0 && !*fact->detail ? "none" : fact->detail);
-	return fact->absent || isnan(fact->value) ? -EOPNOTSUPP : 0;
+	return fact->absent ? -EOPNOTSUPP : 0;
 }
 
 /* Why a line is unknown: the first reason that names what it reads. */

@@ -25,7 +25,7 @@ enum health_level {
 
 struct health_fact {
 	const char *id;     /* the row's `fact` */
-	double value;       /* NAN: there is nothing that could have one, as absent */
+	double value;
 	const char *detail; /* for people, may be "" */
 	bool absent;        /* does not apply here; detail says why */
 };

@@ -63,7 +63,9 @@ static bool check_loops(const struct root *root, struct check_run *c, struct hea
 					 : "units have states only on a host that runs");
 		return false;
 	}
-	return audit_read_loops(root, c->after.real_ns, &ret->value, c->loops, &c->unknown) >= 0;
+	int r = audit_read_loops(root, c->after.real_ns, &ret->value, c->loops, &c->unknown);
+	ret->absent = r >= 0 && isnan(ret->value);
+	return r >= 0;
 }
 
 /* What no tick tells. */
