@@ -24,7 +24,7 @@ enum health_level {
 };
 
 struct health_fact {
-	const char *id;     /* the row's `fact` */
+	const char *id; /* the row's `fact` */
 	double value;
 	const char *detail; /* for people, may be "" */
 	bool absent;        /* does not apply here; detail says why */
