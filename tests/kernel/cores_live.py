@@ -33,9 +33,9 @@ def stopped():
     rows += [json.loads(line) for line in p.stdout]
     p.wait()
     check("rows", len(rows) == 4, rows)
-    check("one gap", [bool(r.get("gap")) for r in rows] == [False, True, False, False], [(r["seconds"], r.get("gap")) for r in rows])
-    check("the gap's length", rows[1]["seconds"] >= 1.5, rows[1]["seconds"])
-    # a loaded machine may be late, but never early
+    check("the gap", rows[1].get("gap") and rows[1]["seconds"] >= 1.5, rows[1])
+    # a busy machine may make others
+    check("long rows are marked, and no others", all(bool(r.get("gap")) == (r["seconds"] > 0.75) for r in rows), [(r["seconds"], r.get("gap")) for r in rows])
     check("no row is short", min(r["seconds"] for r in rows) >= 0.24, [r["seconds"] for r in rows])
 
 
